@@ -1,0 +1,1 @@
+"""Tiles a conversation's wall clock into stages and says what to change."""
