@@ -1,0 +1,50 @@
+"""The receiver and its database alone: ``python -m spanwise_collector --db FILE``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict
+
+from spanwise_collector.receiver import Receiver
+from spanwise_collector.settings import ReceiverSettings
+from spanwise_collector.store import DatabaseInUse, Store
+
+
+def main() -> int:
+    """Serve until SIGINT or SIGTERM, then drain; prints the bound addresses as one line of JSON."""
+    parser = argparse.ArgumentParser(prog="spanwise_collector", description=__doc__)
+    parser.add_argument("--db", required=True, help="database file; created if it does not exist")
+    parser.add_argument("--host")
+    parser.add_argument("--grpc-port", type=int)
+    parser.add_argument("--http-port", type=int)
+    options = parser.parse_args()
+    ports = {"otlp_grpc_port": options.grpc_port, "otlp_http_port": options.http_port}
+    settings = ReceiverSettings.from_environ(os.environ, host=options.host, **ports)
+    try:
+        _serve(Store.open(options.db), settings)
+    except (DatabaseInUse, OSError) as error:
+        print(error, file=sys.stderr)  # noqa: T201  # a command line
+        return 1
+    return 0
+
+
+def _serve(store: Store, settings: ReceiverSettings) -> None:
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    receiver = Receiver(store, settings)
+    try:
+        print(json.dumps(asdict(receiver.start())), flush=True)  # noqa: T201
+        stopped.wait()
+        receiver.stop()
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""OTLP on the wire: protobuf and JSON in, Arrow columns out."""

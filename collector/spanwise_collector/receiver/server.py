@@ -1,0 +1,56 @@
+"""uvicorn in a thread of its own, so that OTLP/HTTP runs beside anything else in the process."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import uvicorn
+
+from spanwise_collector.receiver.http import Application
+from spanwise_collector.receiver.intake import Intake
+from spanwise_collector.settings import ReceiverSettings
+
+_BACKLOG = 2048
+_DECODERS = 8
+
+
+class HttpServer:
+    """OTLP/HTTP from ``start`` to ``stop``."""
+
+    def __init__(self, intake: Intake, settings: ReceiverSettings) -> None:
+        self._settings = settings
+        self._executor = ThreadPoolExecutor(_DECODERS, thread_name_prefix="spanwise-decode")
+        config = uvicorn.Config(
+            Application(intake, settings, self._executor),
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=int(settings.stop_grace_s),
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="spanwise-otlp-http", daemon=True)
+        self._socket: socket.socket | None = None
+
+    def start(self) -> str:
+        """Bind and serve; returns the base URL. Raises OSError if the port is taken."""
+        address = (self._settings.host, self._settings.otlp_http_port)
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._socket = socket.create_server(address, family=family, backlog=_BACKLOG)
+        self._thread.start()
+        host, port = self._socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if family is socket.AF_INET6 else f"http://{host}:{port}"
+
+    def stop(self) -> None:
+        """Answer what is in flight, then close."""
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join()
+        self._executor.shutdown()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._socket] if self._socket else None)

@@ -1,0 +1,45 @@
+"""Settings of the receiver, read once; the only place in the collector that looks at the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+_PREFIX: Final = "SPANWISE_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverSettings:
+    """Where the receiver listens and what it takes in; port 0 is any free one.
+
+    ``max_message_bytes`` bounds one request after decompression, ``max_in_flight_bytes`` all of them together,
+    ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s).
+    """
+
+    host: str = "127.0.0.1"
+    otlp_grpc_port: int = 4317
+    otlp_http_port: int = 4318
+    max_message_bytes: int = 64 * 2**20
+    max_in_flight_bytes: int = 512 * 2**20
+    commit_wait_s: float = 5.0
+    grpc_workers: int = 16
+    stop_grace_s: float = 5.0
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str], **overrides: Any) -> ReceiverSettings:
+        """Settings from ``SPANWISE_*`` variables, then from overrides that are not None; ValueError names the key."""
+        values = {field.name: _read(environ, field.name, type(field.default)) for field in fields(cls)}
+        values |= {name: value for name, value in overrides.items() if value is not None}
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+
+def _read(environ: Mapping[str, str], name: str, convert: Callable[[str], Any]) -> Any:
+    key = _PREFIX + name.upper()
+    text = environ.get(key)
+    if text is None:
+        return None
+    try:
+        return convert(text)
+    except ValueError as error:
+        raise ValueError(f"{key}={text!r} is not a valid {convert.__name__}") from error

@@ -1,0 +1,135 @@
+"""What waits for the writer thread, bounded by bytes and spans."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from spanwise_collector.otlp.decode import Parcel
+from spanwise_collector.store.accepted import Accepted, Overloaded
+from spanwise_collector.store.ledgers import LedgerRow
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of the queue, of one commit, and how long a full queue is waited for."""
+
+    queue_bytes: int = 256 * 2**20
+    queue_spans: int = 200_000
+    commit_spans: int = 16_384
+    patience_s: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delivery:
+    """A decoded request and the promise to answer it."""
+
+    parcel: Parcel
+    future: Future[Accepted] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Save:
+    """Ledgers to store and the promise to say when they are."""
+
+    rows: tuple[LedgerRow, ...]
+    future: Future[None] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What waits: requests, their bytes and spans."""
+
+    requests: int
+    nbytes: int
+    spans: int
+
+
+class Queue:
+    """Deliveries and saves in order of arrival; many producers, one consumer."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._deliveries: deque[Delivery] = deque()
+        self._saves: deque[Save] = deque()
+        self._nbytes = 0
+        self._spans = 0
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def offer(self, delivery: Delivery) -> None:
+        """Queue a delivery; raises Overloaded when there is no room for it within the patience, or after close."""
+        deadline = time.monotonic() + self._limits.patience_s
+        with self._changed:
+            while not self._closed and not self._room(delivery.parcel):
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise Overloaded("the write queue is full")
+            self._refuse_if_closed()
+            self._deliveries.append(delivery)
+            self._count(delivery.parcel, 1)
+            self._changed.notify_all()
+
+    def save(self, save: Save) -> None:
+        """Queue ledgers; raises Overloaded after close."""
+        with self._changed:
+            self._refuse_if_closed()
+            self._saves.append(save)
+            self._changed.notify_all()
+
+    def take(self) -> tuple[list[Delivery], list[Save]]:
+        """Wait for work and take as much as one commit may hold; two empty lists mean closed and drained."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._deliveries or self._saves or self._closed)
+            saves = list(self._saves)
+            self._saves.clear()
+            return self._take_deliveries(), saves
+
+    def done(self, deliveries: list[Delivery]) -> None:
+        """These are answered; their room is free."""
+        with self._changed:
+            for delivery in deliveries:
+                self._count(delivery.parcel, -1)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Refuse new work; what was taken in stays."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def load(self) -> Load:
+        """What waits or is being written."""
+        with self._changed:
+            return Load(len(self._deliveries), self._nbytes, self._spans)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a usual request would be taken in at once."""
+        with self._changed:
+            limits = self._limits
+            return not self._closed and self._nbytes < limits.queue_bytes and self._spans < limits.queue_spans
+
+    def _room(self, parcel: Parcel) -> bool:
+        # One request larger than the whole queue must still pass when nothing else waits.
+        fits_bytes = self._nbytes + parcel.nbytes <= self._limits.queue_bytes
+        fits_spans = self._spans + parcel.spans <= self._limits.queue_spans
+        return self._nbytes == 0 or (fits_bytes and fits_spans)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise Overloaded("the store is closing")
+
+    def _take_deliveries(self) -> list[Delivery]:
+        taken: list[Delivery] = []
+        spans = 0
+        while self._deliveries and (not taken or spans < self._limits.commit_spans):
+            taken.append(self._deliveries.popleft())
+            spans += taken[-1].parcel.spans
+        return taken
+
+    def _count(self, parcel: Parcel, sign: int) -> None:
+        self._nbytes += sign * parcel.nbytes
+        self._spans += sign * parcel.spans

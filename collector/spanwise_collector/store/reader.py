@@ -1,0 +1,195 @@
+"""Answers questions from all batches committed at that moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+from spanwise_collector.otlp import value
+from spanwise_collector.span import Attributes, Span
+from spanwise_collector.store import listing
+from spanwise_collector.store.attributing import attribution
+from spanwise_collector.store.cursors import Cursors
+from spanwise_collector.store.join import joined
+from spanwise_collector.store.ledgers import (
+    AttributionRow,
+    Dimension,
+    LedgerFilter,
+    LedgerPage,
+    Sort,
+    StoredLedger,
+)
+from spanwise_collector.store.rows import COLUMNS, once, span
+
+_ANY: Final = LedgerFilter()
+_TRACE_DIGITS: Final = 32
+_SPANS: Final = f"""
+    SELECT {", ".join(COLUMNS)} FROM spans
+    WHERE seq IN (SELECT unnest($seqs)) AND trace_id IN (SELECT unnest($traces))
+"""  # noqa: S608  # COLUMNS is a constant
+_TOUCHED: Final = "SELECT DISTINCT trace_id FROM touches WHERE seq > $after AND seq <= $upto"
+_NAMES: Final = """
+    SELECT trace_id, list(DISTINCT conversation_id ORDER BY conversation_id)
+            FILTER (WHERE conversation_id IS NOT NULL), bool_or(agentic), bool_or(served)
+    FROM touches WHERE trace_id IN (SELECT unnest($traces))
+    GROUP BY trace_id ORDER BY trace_id
+"""
+
+
+class Reader:
+    """Reads the store; may be used by any number of threads, each has its own cursor."""
+
+    def __init__(self, cursors: Cursors) -> None:
+        self._rows = cursors.rows
+        self._resource = lru_cache(maxsize=4096)(self._read_resource)
+        self._scope = lru_cache(maxsize=4096)(self._read_scope)
+        self._operations = lru_cache(maxsize=64)(self._read_operations)
+
+    def seq(self) -> int:
+        """Sequence of the newest committed batch, 0 if there is none."""
+        found: int = self._rows("SELECT coalesce(max(seq), 0) FROM batches")[0][0]
+        return found
+
+    def changed(self, after: int, before_or_at: int) -> list[str]:
+        """Ids of the conversations that the batches in ``(after, before_or_at]`` touched, sorted.
+
+        Every conversation id in a touched trace; where a trace has none, its own id, if it holds an agent, step, model
+        or tool-call span and is not wholly the server side of another trace's conversation.
+        """
+        window = {"after": after, "upto": before_or_at}
+        touched = {row[0] for row in self._rows(_TOUCHED, window)}
+        touched |= {row[0] for row in self._rows(joined("server.seq"), window)}
+        return sorted(self._conversations(list(touched)))
+
+    def has(self, conversation_id: str) -> bool:
+        """Whether any span of this conversation, or of the trace with this id, is stored."""
+        return bool(self._traces(conversation_id))
+
+    def conversation_seq(self, conversation_id: str) -> int:
+        """Sequence of the newest batch that touched it, 0 if it is unknown."""
+        traces = self._traces(conversation_id)
+        return max(self._seqs([*traces, *self._served(traces)]), default=0)
+
+    def spans(self, conversation_id: str) -> list[Span]:
+        """Spans of every trace that holds the conversation id, or of the trace with this id, each once.
+
+        With them come MCP server spans of other traces, and what lies below them, where their client is among these.
+        """
+        traces = self._traces(conversation_id)
+        served = self._served(traces)
+        own = self._read(traces)
+        for trace, spans in served.items():
+            own += _below(self._read([trace]), spans)
+        return once(own)
+
+    def trace(self, trace_id: str) -> list[Span]:
+        """Spans of one trace by its 32 hex digits, each once; empty if unknown."""
+        trace = _trace_bytes(trace_id)
+        return once(self._read([trace])) if trace else []
+
+    def ledger(self, conversation_id: str) -> StoredLedger | None:
+        """The stored account of one conversation."""
+        return listing.ledger(self._rows, conversation_id)
+
+    def ledgers(
+        self, filters: LedgerFilter = _ANY, *, sort: Sort = "started", limit: int = 100, cursor: str | None = None
+    ) -> LedgerPage:
+        """A page of stored accounts, latest or longest first; raises ValueError on a bad sort or cursor."""
+        return listing.ledgers(self._rows, filters, sort=sort, limit=limit, cursor=cursor)
+
+    def answers(self, filters: LedgerFilter = _ANY, *, limit: int = 1000) -> list[StoredLedger]:
+        """Stored answers of conversations, latest first."""
+        return listing.answers(self._rows, filters, limit=limit)
+
+    def attribution(self, group_by: Sequence[Dimension], filters: LedgerFilter = _ANY) -> list[AttributionRow]:
+        """Active time per group over stored accounts, largest first; one row of totals where no dimension is asked for.
+
+        Raises ValueError on an unknown dimension.
+        """
+        return attribution(self._rows, group_by, filters)
+
+    def services(self) -> list[str]:
+        """Names of all services that sent spans, sorted."""
+        numbers = self._rows("SELECT id FROM resources")
+        return sorted({value.service(self._resource(number)) for (number,) in numbers})
+
+    def operations(self, service: str) -> list[str]:
+        """Names of a service's spans, sorted; looked up anew only after a new batch."""
+        return list(self._operations(service, self.seq()))
+
+    def _read_operations(self, service: str, _seq: int) -> tuple[str, ...]:
+        sql = "SELECT DISTINCT name FROM spans WHERE service = $service ORDER BY name"
+        return tuple(row[0] for row in self._rows(sql, {"service": service}))
+
+    def _traces(self, conversation_id: str) -> list[bytes]:
+        named = self._rows("SELECT DISTINCT trace_id FROM touches WHERE conversation_id = $id", {"id": conversation_id})
+        if named:
+            return [row[0] for row in named]
+        trace = _trace_bytes(conversation_id)
+        known = trace and self._rows("SELECT 1 FROM touches WHERE trace_id = $id LIMIT 1", {"id": trace})
+        return [trace] if trace and known else []
+
+    def _served(self, traces: Sequence[bytes]) -> dict[bytes, set[str]]:
+        """Server spans of other traces whose clients are in these: hex span ids by trace."""
+        served: dict[bytes, set[str]] = defaultdict(set)
+        if traces:
+            for _, trace, span_id in self._rows(joined("client.trace_id"), {"traces": traces}):
+                served[trace].add(span_id.hex())
+        return {trace: spans for trace, spans in served.items() if trace not in traces}
+
+    def _conversations(self, traces: Sequence[bytes]) -> set[str]:
+        found: set[str] = set()
+        served = {row[1] for row in self._rows(joined("server.trace_id"), {"traces": traces})}
+        for trace, names, agentic, serves in self._rows(_NAMES, {"traces": traces}):
+            if names:
+                found.update(names)
+            elif agentic or (serves and trace not in served):
+                found.add(trace.hex())
+        return found
+
+    def _seqs(self, traces: Iterable[bytes]) -> list[int]:
+        sql = "SELECT DISTINCT seq FROM touches WHERE trace_id IN (SELECT unnest($traces))"
+        return [row[0] for row in self._rows(sql, {"traces": list(traces)})]
+
+    def _read(self, traces: Sequence[bytes]) -> list[Span]:
+        seqs = self._seqs(traces)
+        if not seqs:
+            return []
+        rows = self._rows(_SPANS, {"seqs": seqs, "traces": list(traces)})
+        resources = {number: self._resource(number) for number in {row[-2] for row in rows}}
+        scopes = {number: self._scope(number) for number in {row[-1] for row in rows}}
+        return [span(row, resources, scopes) for row in rows]
+
+    def _read_resource(self, number: int) -> Attributes:
+        return value.resource_attributes(self._body("SELECT body FROM resources WHERE id = $id", number))
+
+    def _read_scope(self, number: int) -> tuple[str, str]:
+        return value.scope(self._body("SELECT body FROM scopes WHERE id = $id", number))
+
+    def _body(self, sql: str, number: int) -> bytes | None:
+        body: bytes | None = self._rows(sql, {"id": number})[0][0]
+        return body
+
+
+def _trace_bytes(trace_id: str) -> bytes | None:
+    try:
+        trace = bytes.fromhex(trace_id)
+    except ValueError:
+        return None
+    return trace if len(trace_id) == _TRACE_DIGITS else None
+
+
+def _below(spans: Sequence[Span], tops: set[str]) -> list[Span]:
+    """These spans and their descendants."""
+    children: dict[str, list[Span]] = defaultdict(list)
+    for each in spans:
+        children[each.parent_id].append(each)
+    found = {each.span_id: each for each in spans if each.span_id in tops}
+    waiting = list(found.values())
+    while waiting:
+        fresh = [child for child in children[waiting.pop().span_id] if child.span_id not in found]
+        found.update({child.span_id: child for child in fresh})
+        waiting += fresh
+    return list(found.values())
