@@ -1,0 +1,145 @@
+"""One client connection to one MCP server: what every span on it carries, and the finding of it again."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+from opentelemetry.util.types import AttributeValue
+
+from spanwise import semconv
+from spanwise.mcp.target import Target, Transport
+
+if TYPE_CHECKING:
+    from spanwise.mcp.connecting import Connecting
+
+
+class Nameless(Protocol):
+    """A span whose work is over, and that is written when the connection knows its server's name."""
+
+    def settle(self) -> None:
+        """Write it."""
+
+
+_NETWORK = {Transport.STDIO: "pipe", Transport.HTTP: "tcp"}
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """What is known of a connection so far; it learns as its requests are answered."""
+
+    target: Target = field(default_factory=Target)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
+    transport: Any = None  # the SDK's HTTP transport: it learns the session id
+    server_name: str = ""
+    server_version: str = ""
+    protocol: str = ""
+    handshake: str = "none"
+    probed: bool = False  # a server/discover went out
+    requests: int = 0
+    started_ns: int = 0  # time.monotonic_ns of the session; 0 while there is none
+    hints: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # annotations by tool, from lists seen here
+    connecting: Connecting | None = None
+    claimed: bool = False
+    ready: bool = False  # set-up is over
+    nameless: list[Nameless] = field(default_factory=list)  # spans that wait for the server's name
+
+    @property
+    def name(self) -> str:
+        """The server's own name, else one from command or URL."""
+        return self.server_name or self.target.name
+
+    @property
+    def spawned(self) -> bool:
+        """Whether a server process was started for this connection."""
+        return self.connecting is not None and self.connecting.pid is not None
+
+    @property
+    def session_id(self) -> str:
+        """The HTTP session's id; empty where there is none."""
+        return getattr(self.transport, "session_id", None) or ""
+
+    def session_started(self) -> None:
+        """A session works on this connection from now on."""
+        self.claimed = True
+        self.started_ns = time.monotonic_ns()
+
+    def finish_connecting(self) -> None:
+        """Set-up is over: the spans that waited for the server's name can be written."""
+        self.ready = True
+        while self.nameless:
+            self.nameless.pop().settle()
+
+    def attributes(self) -> dict[str, AttributeValue]:
+        """The attributes that every span on this connection carries."""
+        target = self.target
+        found: dict[str, AttributeValue | None] = {
+            # A server that asks its client has no connection of its own.
+            semconv.MCP_CONNECTION_ID: self.id if self.started_ns or self.connecting else None,
+            semconv.MCP_SERVER_NAME: self.name,
+            semconv.MCP_SERVER_VERSION: self.server_version,
+            semconv.MCP_TRANSPORT: target.transport,
+            semconv.MCP_PROTOCOL_VERSION: self.protocol,
+            semconv.MCP_SESSION_ID: self.session_id,
+            semconv.NETWORK_TRANSPORT: _NETWORK.get(target.transport) if target.transport else None,
+            semconv.SERVER_ADDRESS: target.address,
+            semconv.SERVER_PORT: target.port,
+        }
+        return {name: str(value) if isinstance(value, str) else value for name, value in found.items() if value}
+
+
+# The SDK's objects own their connections: when one is collected, the entry goes with it.
+dispatchers: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
+transports: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
+processes: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
+caches: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
+
+_opening: ContextVar[Connection | None] = ContextVar("spanwise_mcp_opening", default=None)
+_unclaimed: ContextVar[tuple[Connection, ...]] = ContextVar("spanwise_mcp_unclaimed", default=())
+
+
+@contextmanager
+def opening(connection: Connection) -> Iterator[None]:
+    """Every transport and session that is made in the block belongs to ``connection``."""
+    token = _opening.set(connection)
+    try:
+        yield
+    finally:
+        _opening.reset(token)
+
+
+def being_opened() -> Connection | None:
+    """The connection that a client is opening right now in this context."""
+    connection = _opening.get()
+    # Tasks that were started while it opened still see it afterwards.
+    return None if connection is None or connection.ready else connection
+
+
+def offer(connection: Connection) -> None:
+    """A transport was opened without a client around it; the next fitting session takes it."""
+    _unclaimed.set((*(other for other in _unclaimed.get() if not other.claimed), connection))
+
+
+def claim(transport: Transport) -> Connection | None:
+    """The oldest transport of that kind that was opened in this context and has no session yet."""
+    fitting = (c for c in _unclaimed.get() if not c.claimed and c.target.transport is transport)
+    return next(fitting, None)
+
+
+def of_session(session: Any) -> Connection:
+    """The connection of a client session; a new one for a session older than the instrumentation."""
+    return of_dispatcher(session._dispatcher)  # noqa: SLF001 - the SDK offers no other way
+
+
+def of_dispatcher(dispatcher: Any) -> Connection:
+    """The connection whose requests this dispatcher sends."""
+    connection = dispatchers.get(dispatcher)
+    if connection is None:
+        connection = dispatchers[dispatcher] = Connection(ready=True)
+    return connection
