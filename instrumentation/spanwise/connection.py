@@ -1,0 +1,86 @@
+"""Whether a request opened a connection or found one open, seen through the HTTP library's own trace events."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+from opentelemetry.util.types import AttributeValue
+
+from spanwise import semconv
+
+EXTENSION = "trace"  # where httpcore looks for a callable
+Callback: TypeAlias = Callable[[str, dict[str, Any]], Any]
+
+_CONNECT = ("connect_tcp", "connect_unix_socket")
+_TLS = "start_tls"
+
+
+class Connection:
+    """What one request told about its connection: nothing is known until it has reached the wire."""
+
+    def __init__(self) -> None:
+        self._new = False
+        self._sent = False
+        self._started: dict[str, float] = {}
+        self._took: dict[str, float] = {}
+
+    def attributes(self) -> dict[str, AttributeValue]:
+        """New or reused, and what connecting cost in seconds; empty where the request never got that far."""
+        if not (self._new or self._sent):
+            return {}
+        found: dict[str, AttributeValue] = {semconv.CONNECTION_NEW: self._new}
+        if "connect" in self._took:
+            found[semconv.CONNECTION_CONNECT_TIME] = self._took["connect"]
+        if "tls" in self._took:
+            found[semconv.CONNECTION_TLS_TIME] = self._took["tls"]
+        return found
+
+    def event(self, name: str) -> bool:
+        """Take one event ("connection.connect_tcp.started", "http11.send_request_headers.started"); True tells
+        that the connection is settled: the request goes out on it, or it could not be opened.
+        """
+        place, _, moment = name.rpartition(".")
+        step = place.rpartition(".")[2]
+        if step in _CONNECT:
+            self._new = True
+            self._time("connect", moment)
+        elif step == _TLS:
+            self._time("tls", moment)
+        elif step == "send_request_headers":
+            self._sent = True
+        return moment == "failed" or (self._sent and moment == "started")
+
+    def _time(self, what: str, moment: str) -> None:
+        if moment == "started":
+            self._started[what] = time.perf_counter()
+        elif what in self._started:
+            self._took[what] = time.perf_counter() - self._started.pop(what)
+
+
+def observe(extensions: MutableMapping[str, Any] | None, heard: Callable[[str], object], *, asynchronous: bool) -> None:
+    """Have ``heard`` told each event of the request with these ``extensions``; a listener already there stays."""
+    if extensions is None:
+        return
+    earlier: Callback | None = extensions.get(EXTENSION)
+    make = _asynchronous if asynchronous else _synchronous
+    extensions[EXTENSION] = make(heard, earlier)
+
+
+def _synchronous(heard: Callable[[str], object], earlier: Callback | None) -> Callback:
+    def told(name: str, info: dict[str, Any]) -> Any:
+        heard(name)
+        return earlier(name, info) if earlier is not None else None
+
+    return told
+
+
+def _asynchronous(heard: Callable[[str], object], earlier: Callback | None) -> Callable[..., Awaitable[Any]]:
+    async def told(name: str, info: dict[str, Any]) -> Any:
+        heard(name)
+        answer = earlier(name, info) if earlier is not None else None
+        return await answer if inspect.isawaitable(answer) else answer
+
+    return told

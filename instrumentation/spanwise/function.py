@@ -1,0 +1,129 @@
+"""Tools that the application runs itself: a span with the sizes of what went in and came out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, overload
+
+from opentelemetry.util.types import AttributeValue
+
+from spanwise import content, hashing, semconv, sizes
+from spanwise.safety import guarded
+from spanwise.spanscope import SpanScope
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_TYPE = "function"
+
+
+class ToolScope(SpanScope):
+    """One run of a tool: the ``execute_tool {name}`` span."""
+
+    def __init__(self, name: str | None, hints: Mapping[str, AttributeValue], arguments: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._name, self._hints, self._arguments = name, hints, arguments
+
+    def described(self) -> tuple[str, Mapping[str, AttributeValue]]:
+        """Span name and attributes."""
+        name = self._name or "tool"
+        found: dict[str, AttributeValue] = {
+            semconv.GEN_AI_OPERATION_NAME: semconv.OPERATION_EXECUTE_TOOL,
+            semconv.GEN_AI_TOOL_NAME: name,
+            semconv.GEN_AI_TOOL_TYPE: _TYPE,
+        }
+        return f"{semconv.OPERATION_EXECUTE_TOOL} {name}", found | dict(self._hints) | _arguments(self._arguments)
+
+    def output(self, value: Any) -> None:
+        """Record what the tool returned."""
+        self.returned(value)
+
+    @guarded
+    def returned(self, value: Any) -> None:
+        """Record what the tool returned."""
+        self.write(_result(value))
+
+    def fresh(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolScope:
+        """One run of ``fn``, with its arguments by name."""
+        return ToolScope(self._name or fn.__name__, self._hints, _bound(fn, args, kwargs))
+
+
+@overload
+def tool(name: F, /) -> F: ...
+
+
+@overload
+def tool(
+    name: str | None = None,
+    /,
+    *,
+    call_id: str | None = None,
+    read_only: bool | None = None,
+    idempotent: bool | None = None,
+    destructive: bool | None = None,
+    **arguments: Any,
+) -> ToolScope: ...
+
+
+def tool(
+    name: str | F | None = None,
+    /,
+    *,
+    call_id: str | None = None,
+    read_only: bool | None = None,
+    idempotent: bool | None = None,
+    destructive: bool | None = None,
+    **arguments: Any,
+) -> Any:
+    """Mark a function that the application runs as a tool: ``@tool``, ``@tool("name", read_only=True)``, or
+    ``with tool("name", call_id="call_1", order=17) as run: run.output(result)``.
+
+    Arguments and results are recorded by size and keyed hash, by value only where content is captured.
+    """
+    hints = {
+        semconv.GEN_AI_TOOL_CALL_ID: call_id,
+        semconv.TOOL_READ_ONLY: read_only,
+        semconv.TOOL_IDEMPOTENT: idempotent,
+        semconv.TOOL_DESTRUCTIVE: destructive,
+    }
+    known = {key: value for key, value in hints.items() if value is not None}
+    if callable(name):
+        return ToolScope(None, known, {})(name)
+    return ToolScope(name, known, arguments)
+
+
+def _bound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any]:
+    try:
+        found = dict(inspect.signature(fn).bind(*args, **kwargs).arguments)
+    except (TypeError, ValueError):  # a wrong call fails in the function, with its own message
+        return kwargs
+    found.pop("self", None)
+    return found
+
+
+@guarded
+def _arguments_of(arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    encoded = sizes.encoded(arguments)
+    return {
+        semconv.TOOL_ARGS_BYTES: len(encoded),
+        semconv.TOOL_ARGS_HASH: hashing.hashed(encoded),
+        semconv.TOOL_ARGS_LEAVES: hashing.leaves(arguments),
+        semconv.HASH_KEY_ID: hashing.key_id(),
+        **content.attributes(semconv.GEN_AI_TOOL_CALL_ARGUMENTS, arguments),
+    }
+
+
+def _arguments(arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    return _arguments_of(arguments) or {}
+
+
+def _result(value: Any) -> dict[str, AttributeValue]:
+    encoded = value.encode() if isinstance(value, str) else sizes.encoded(value)
+    return {
+        semconv.TOOL_RESULT_BYTES: len(encoded),
+        semconv.TOOL_RESULT_TOKENS: sizes.tokens(len(encoded)),
+        semconv.TOOL_RESULT_HASH: hashing.hashed(encoded),
+        semconv.TOOL_RESULT_LEAVES: hashing.leaves(value),
+        semconv.HASH_KEY_ID: hashing.key_id(),
+        **content.attributes(semconv.GEN_AI_TOOL_CALL_RESULT, value),
+    }

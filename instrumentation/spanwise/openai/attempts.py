@@ -1,0 +1,91 @@
+"""The HTTP requests that one model call took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.util.types import AttributeValue
+
+from spanwise import semconv
+from spanwise.connection import Connection
+from spanwise.spanscope import error_type
+from spanwise.tracer import tracer
+
+_FAILED = 400
+_NS = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One HTTP request; ``end_ns`` is 0 while it runs, and for the one whose answer is still being read."""
+
+    start_ns: int
+    end_ns: int = 0
+    status: int | None = None
+    error: str | None = None
+    connection: Connection = field(default_factory=Connection)
+
+    def answered(self, status: int) -> None:
+        """The headers are here."""
+        self.status = status
+        if status >= _FAILED:
+            self.error, self.end_ns = str(status), time.time_ns()
+
+    def failed(self, error: BaseException) -> None:
+        """No answer came."""
+        self.error, self.end_ns = error_type(error), time.time_ns()
+
+
+class Attempts:
+    """All attempts of one call, in order."""
+
+    def __init__(self) -> None:
+        self._all: list[Attempt] = []
+
+    def begin(self) -> Attempt:
+        """The next one starts now."""
+        self._all.append(Attempt(time.time_ns()))
+        return self._all[-1]
+
+    def attributes(self) -> dict[str, AttributeValue]:
+        """Their number, the time between them in seconds, and what the last one's connection was."""
+        if not self._all:
+            return {}
+        last = self._all[-1]
+        found: dict[str, AttributeValue] = {semconv.RETRY_ATTEMPTS: len(self._all), **last.connection.attributes()}
+        if len(self._all) > 1:
+            found[semconv.RETRY_BACKOFF] = self._backoff_ns() / _NS
+        if last.status is not None:
+            found[semconv.HTTP_RESPONSE_STATUS_CODE] = last.status
+        return found
+
+    def write(self, ctx: Context, end_ns: int) -> None:
+        """Emit a span for each attempt where there was more than one; the last one ends with the call.
+
+        This can only be known afterwards, so they stand beside the HTTP spans and enclose them in time.
+        """
+        if len(self._all) > 1:
+            for number, attempt in enumerate(self._all, start=1):
+                _write(ctx, number, attempt, attempt.end_ns or end_ns)
+
+    def _backoff_ns(self) -> int:
+        pairs = zip(self._all, self._all[1:], strict=False)
+        return sum(max(0, after.start_ns - before.end_ns) for before, after in pairs if before.end_ns)
+
+
+def _write(ctx: Context, number: int, attempt: Attempt, end_ns: int) -> None:
+    attributes: dict[str, Any] = {semconv.RETRY_ATTEMPT: number}
+    if attempt.status is not None:
+        attributes[semconv.HTTP_RESPONSE_STATUS_CODE] = attempt.status
+    if attempt.error is not None:
+        attributes[semconv.ERROR_TYPE] = attempt.error
+    span = tracer().start_span(
+        f"chat.attempt {number}", ctx, SpanKind.INTERNAL, attributes, start_time=attempt.start_ns
+    )
+    if attempt.error is not None:
+        span.set_status(Status(StatusCode.ERROR, attempt.error))
+    span.end(max(end_ns, attempt.start_ns))

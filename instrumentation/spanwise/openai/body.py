@@ -1,0 +1,57 @@
+"""The body of an answer that the program reads by itself, kept so that it can be understood at its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from spanwise.openai.call import ModelCall
+
+MAX_KEPT = 4 * 1024 * 1024
+_EVENTS = "text/event-stream"
+
+
+class Body:
+    """Counts the bytes; keeps them as well where ``keep``, up to a limit."""
+
+    def __init__(self, kind: type[Any], headers: Any, *, keep: bool) -> None:
+        self._kind, self._headers, self._keep = kind, headers, keep
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes, call: ModelCall) -> None:
+        """Bytes came, as they were on the wire."""
+        self._size += len(data)
+        if self._keep and call.streamed:  # nobody else will see the first event
+            call.first_byte()
+        if self._keep and self._size <= MAX_KEPT:
+            self._pieces.append(data)
+
+    def deliver(self, call: ModelCall) -> None:
+        """End ``call`` with what the body says."""
+        if self._size:
+            call.received(self._size)
+        if self._keep and 0 < self._size <= MAX_KEPT:
+            self._understand(call)
+        if self._keep and not call.streamed and self._size:
+            call.finish()
+        else:
+            call.leave()
+
+    def _understand(self, call: ModelCall) -> None:
+        # A response of the library's own kind undoes the compression.
+        whole = self._kind(200, headers=self._headers, content=b"".join(self._pieces))
+        if _EVENTS not in self._headers.get("content-type", ""):
+            call.whole(whole.json())
+            return
+        # When a piece came is not known here, so only its contents are taken.
+        for event in _events(whole.text):
+            call.reader.piece(event)
+
+
+def _events(text: str) -> Iterator[Any]:
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip()
+        if line.startswith("data:") and data.startswith("{"):
+            yield json.loads(data)

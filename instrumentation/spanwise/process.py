@@ -1,0 +1,48 @@
+"""Who is sending: service, host and process, right also after a fork."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+
+from spanwise import semconv
+
+_instances: dict[int, str] = {}
+
+
+def resource(service_name: str | None = None) -> Resource:
+    """The resource of this process; ``OTEL_RESOURCE_ATTRIBUTES`` wins over what we find out ourselves."""
+    named = Resource.create({} if service_name is None else {semconv.SERVICE_NAME: service_name})
+    found = Resource({semconv.HOST_NAME: socket.gethostname(), **_identity()})
+    return found.merge(named)
+
+
+def own_resource(span: ReadableSpan) -> ReadableSpan:
+    """``span`` with the process id of this process, where it names the parent's from before a fork."""
+    pid = span.resource.attributes.get(semconv.PROCESS_PID)
+    if pid is None or pid == os.getpid():
+        return span
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource.merge(Resource(_identity())),
+        attributes=span.attributes,
+        events=span.events,
+        links=span.links,
+        kind=span.kind,
+        instrumentation_scope=span.instrumentation_scope,
+        status=span.status,
+        start_time=span.start_time,
+        end_time=span.end_time,
+    )
+
+
+def _identity() -> dict[str, str | int]:
+    pid = os.getpid()
+    instance = _instances.setdefault(pid, str(uuid.uuid4()))
+    return {semconv.PROCESS_PID: pid, semconv.SERVICE_INSTANCE_ID: instance}
