@@ -1,0 +1,84 @@
+"""The HTTP application: API, Jaeger's query API, health, metrics and the page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Query, Response
+from fastapi.telemetry import TelemetryConfig
+
+from spanwise_analyzer import course, health, jaeger, listing, page, problem, question
+from spanwise_analyzer.books import Books
+from spanwise_analyzer.fleet import fleet
+from spanwise_analyzer.problem import Invalid, Unknown, documented
+from spanwise_analyzer.question import AttributionQuestion, ListQuestion, Window
+from spanwise_analyzer.reply import document, reply
+from spanwise_analyzer.shapes import Answer, Attribution, Conversations, Recommendations, Timeline
+
+# The collector of traces does not trace itself: with an endpoint in the environment it would do so without end.
+_SILENT: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+
+
+def application(books: Books, monitor: health.Monitor) -> FastAPI:
+    """Everything that is served on the API port."""
+    # FastAPI's documentation pages load scripts from another host, so there are none; /openapi.json stays.
+    app = FastAPI(title="Spanwise", version="1", docs_url=None, redoc_url=None, telemetry=_SILENT)
+    problem.install(app)
+    for router in (health.router(monitor), conversations(books), many(books), jaeger.router(books), page.router(books)):
+        app.include_router(router)
+    return app
+
+
+def conversations(books: Books) -> APIRouter:
+    """The list, and one conversation by id; ids may hold slashes."""
+    api = APIRouter(prefix="/api/v1", tags=["conversations"])
+
+    @api.get("/conversations", response_model=Conversations, responses=documented(422))
+    def list_conversations(asked: Annotated[ListQuestion, Query()]) -> Response:
+        reader = books.reader()
+        filters = question.selection(asked)
+        try:
+            found = reader.ledgers(filters, sort=asked.sort, limit=asked.limit, cursor=asked.cursor)
+        except ValueError as error:
+            raise Invalid("cursor", str(error)) from error
+        return reply(listing.conversations(found))
+
+    @api.get("/conversations/{conversation_id:path}/timeline", response_model=Timeline, responses=documented(404))
+    def get_timeline(conversation_id: str) -> Response:
+        ledger = books.ledger(conversation_id)
+        if ledger is None:
+            raise _unknown(conversation_id)
+        return reply(course.timeline(ledger))
+
+    @api.get("/conversations/{conversation_id:path}", response_model=Answer, responses=documented(404))
+    def get_conversation(conversation_id: str) -> Response:
+        found = books.answer(conversation_id)
+        if found is None:
+            raise _unknown(conversation_id)
+        return document(found)
+
+    return api
+
+
+def many(books: Books) -> APIRouter:
+    """Answers over many conversations."""
+    api = APIRouter(prefix="/api/v1", tags=["fleet"])
+
+    @api.get("/attribution", response_model=Attribution, responses=documented(422))
+    def get_attribution(asked: Annotated[AttributionQuestion, Query()]) -> Response:
+        try:
+            group_by = question.dimensions(asked.group_by)
+        except ValueError as error:
+            raise Invalid("group_by", str(error)) from error
+        rows = books.reader().attribution(group_by, question.selection(asked))
+        return reply(listing.attribution(rows, group_by=group_by))
+
+    @api.get("/recommendations", response_model=Recommendations, responses=documented(422))
+    def get_recommendations(asked: Annotated[Window, Query()]) -> Response:
+        return reply(fleet(books.reader().answers(question.window(asked))))
+
+    return api
+
+
+def _unknown(conversation_id: str) -> Unknown:
+    return Unknown(f"no conversation {conversation_id!r} in this store")

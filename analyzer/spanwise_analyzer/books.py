@@ -1,0 +1,145 @@
+"""Keeps every conversation's ledger up to date with the spans that are committed."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from spanwise_analyzer import filing
+from spanwise_analyzer.account import account
+from spanwise_analyzer.ledger import Ledger
+from spanwise_analyzer.shapes import dump
+from spanwise_analyzer.statement import statement
+from spanwise_collector.store import LedgerRow, Reader, Store
+
+_LOCKS = 64
+_CHUNK = 32
+_PAUSE_S = 0.25
+_DUTY = 4  # a background round of t seconds is followed by 4 t of rest, so that ingest keeps most of the machine
+
+log = logging.getLogger(__name__)
+
+
+class Books:
+    """Ledgers computed once and stored; a read computes what is stale first, so it never answers from the past."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._seen = 0
+        self._round = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="spanwise-books", daemon=True)
+
+    def start(self) -> None:
+        """Keep the ledgers up to date in the background too, so that reads find little to do."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the background work; idempotent."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def reader(self) -> Reader:
+        """A reader of the calling thread, after all conversations have been brought up to date."""
+        self.refresh()
+        return self.store.reader()
+
+    def answer(self, conversation_id: str) -> bytes | None:
+        """The API's answer as JSON, from all spans committed by now; None if no such conversation is known."""
+        reader = self.store.reader()
+        if not reader.has(conversation_id):
+            return None
+        fresh = self._fresh(reader, conversation_id)
+        if fresh is not None:
+            return fresh
+        with self._locks[hash(conversation_id) % _LOCKS]:
+            return self._fresh(reader, conversation_id) or self._computed(reader, conversation_id)
+
+    def ledger(self, conversation_id: str) -> Ledger | None:
+        """The ledger itself, computed anew; None if no such conversation is known."""
+        spans = self.store.reader().spans(conversation_id)
+        return account(conversation_id, spans) if spans else None
+
+    def refresh(self) -> None:
+        """Compute every conversation touched since the last round; at once if nothing was."""
+        target = self.store.reader().seq()
+        if self._seen >= target:
+            return
+        with self._round:
+            if self._seen < target:
+                self._catch_up(self.store.reader(), target)
+
+    def _catch_up(self, reader: Reader, target: int) -> None:
+        touched = reader.changed(self._seen, target)
+        for start in range(0, len(touched), _CHUNK):
+            rows = (self._row(reader, one, target) for one in touched[start : start + _CHUNK])
+            self._save([row for row in rows if row])
+        self._seen = target
+
+    def _row(self, reader: Reader, conversation_id: str, seq: int) -> LedgerRow | None:
+        # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.
+        try:
+            if self._fresh(reader, conversation_id) is None:
+                return compute(reader, conversation_id, seq=seq)
+        except Exception:
+            log.exception("conversation %r could not be computed", conversation_id)
+        return None
+
+    def _fresh(self, reader: Reader, conversation_id: str) -> bytes | None:
+        stored = reader.ledger(conversation_id)
+        if stored is None or not stored.answer.endswith(_seal()):
+            return None
+        return stored.answer if stored.seq >= reader.conversation_seq(conversation_id) else None
+
+    def _computed(self, reader: Reader, conversation_id: str) -> bytes | None:
+        row = compute(reader, conversation_id, seq=reader.seq())
+        self._save([row] if row else [])
+        return row.answer if row else None
+
+    def _save(self, rows: Sequence[LedgerRow]) -> None:
+        if rows:
+            self.store.save_ledgers(rows).result()
+
+    def _keep(self) -> None:
+        rest = 0.0
+        while not self._closing.wait(_PAUSE_S + rest):
+            began = time.monotonic()
+            try:
+                self.refresh()
+            except Exception:
+                log.exception("the ledgers could not be brought up to date")
+            rest = _DUTY * (time.monotonic() - began)
+
+
+def compute(reader: Reader, conversation_id: str, *, seq: int) -> LedgerRow | None:
+    """Account for one conversation; ``seq`` was read before, so every batch up to it is in the spans."""
+    spans = reader.spans(conversation_id)
+    if not spans:
+        return None
+    ledger = account(conversation_id, spans)
+    said = statement(ledger, edition=edition())
+    first = said.recommendations[0].rule if said.recommendations else None
+    return filing.row(ledger, dump(said), seq=seq, recommendation=first)
+
+
+@cache
+def edition() -> str:
+    """Names the code and the rules that compute an answer: one computed by others is stale."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(path for path in here.rglob("*") if path.suffix in {".py", ".toml"}):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _seal() -> bytes:
+    # The edition is the last field of the answer, so no parsing is needed to know it.
+    return f'"edition":"{edition()}"}}'.encode()

@@ -1,0 +1,109 @@
+"""Model calls, each counted once however many instrumentations saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spanwise import semconv
+from spanwise_analyzer.lineage import nearest
+from spanwise_analyzer.role import Role
+from spanwise_analyzer.tree import Node, Tree
+from spanwise_collector.span import Span
+
+# Behind these a model call is work of its own, not a second report of the one above.
+BOUNDARIES = frozenset(Role) - {
+    Role.INFERENCE,
+    Role.ATTEMPT,
+    Role.HTTP_CLIENT,
+    Role.HTTP_SERVER,
+    Role.RPC,
+    Role.UNKNOWN,
+}
+
+
+class ModelCalls:
+    """The inference spans of a tree, grouped where one reports another."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        outer = nearest(tree, lambda node: node.role is Role.INFERENCE, stop=BOUNDARIES)
+        self.outermost: list[Node] = []  # blocking ones, by start
+        self._nested: dict[Node, list[Node]] = {}
+        for node in tree.blocking():
+            if node.role is Role.INFERENCE:
+                group = self._nested.setdefault(outer[node], []) if node in outer else self.outermost
+                group.append(node)
+        self._splits: dict[Node, int | None] = {}
+
+    def counted(self) -> list[Node]:
+        """One span per call, by start: the outermost that reports usage; background calls are counted too.
+
+        Two spans with one response id are one call, however they are nested.
+        """
+        found = [node for node in self._tree.background if node.role is Role.INFERENCE]
+        stack = list(self.outermost)
+        while stack:
+            node = stack.pop()
+            nested = self._nested.get(node, ())
+            if nested and not usage_reported(node):
+                stack.extend(nested)
+            else:
+                found.append(node)
+        return _once(sorted(found, key=lambda node: (node.start_ns, node.end_ns, node.key)))
+
+    def first_content_ns(self, node: Node) -> int | None:
+        """When the first content of a streamed call came; None where nobody measured it.
+
+        What a call does not say itself may be said by the one call nested in it.
+        """
+        path = [node]
+        while path[-1] not in self._splits:
+            own = _first_content_ns(path[-1])
+            nested = self._nested.get(path[-1], ())
+            if own is not None or len(nested) != 1:
+                self._splits[path[-1]] = own
+            else:
+                path.append(nested[0])
+        for outer in path:
+            self._splits[outer] = self._splits[path[-1]]
+        return self._splits[node]
+
+
+def usage_reported(node: Node) -> bool:
+    """Whether the span says how many tokens went in or came out."""
+    span = node.span
+    names = (semconv.GEN_AI_USAGE_INPUT_TOKENS, semconv.GEN_AI_USAGE_OUTPUT_TOKENS)
+    return span is not None and any(span.integer(name) is not None for name in names)
+
+
+def chunk_is_not_content(span: Span) -> bool:
+    """Whether the only first event known of a stream is the Responses API's, which carries no content."""
+    return (
+        span.number(semconv.RESPONSE_TIME_TO_FIRST_CONTENT) is None
+        and span.number(semconv.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK) is not None
+        and span.text(semconv.OPENAI_API_TYPE) == semconv.API_RESPONSES
+    )
+
+
+def _first_content_ns(node: Node) -> int | None:
+    span = node.span
+    # Some instrumentations put the whole duration of an unstreamed call where the first chunk belongs.
+    if span is None or span.flag(semconv.GEN_AI_REQUEST_STREAM) is False or chunk_is_not_content(span):
+        return None
+    names = (semconv.RESPONSE_TIME_TO_FIRST_CONTENT, semconv.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK)
+    seconds = next((value for value in map(span.number, names) if value is not None), None)
+    if seconds is None:
+        return None
+    within = min(max(0.0, seconds), node.ns / 1e9)  # before rounding: a huge float has no whole number
+    return min(node.start_ns + round(within * 1e9), node.end_ns)
+
+
+def _once(calls: Iterable[Node]) -> list[Node]:
+    seen: set[str] = set()
+    found = []
+    for call in calls:
+        response = call.record.text(semconv.GEN_AI_RESPONSE_ID)
+        if response is None or response not in seen:
+            found.append(call)
+            seen.update([response] if response else [])
+    return found

@@ -1,0 +1,125 @@
+"""Where the commands read from: a running server over HTTP, or a file that no server has open."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+from urllib.parse import quote, urlencode
+
+from spanwise_analyzer import listing, question
+from spanwise_analyzer.books import Books
+from spanwise_analyzer.database import opened
+from spanwise_analyzer.question import ListQuestion
+from spanwise_analyzer.shapes import dump
+from spanwise_collector.store import Store
+
+Document: TypeAlias = dict[str, Any]
+_TIMEOUT_S = 60
+
+
+class Unavailable(Exception):
+    """There is nothing to read from; the message says what to do."""
+
+
+class Source(Protocol):
+    """What a command may ask; answers are those of the HTTP API."""
+
+    def conversations(self, **asked: Any) -> Document:
+        """A page of the list; ``asked`` are its query parameters."""
+
+    def conversation(self, conversation_id: str) -> Document | None:
+        """The whole answer for one conversation, None if it is unknown."""
+
+
+class ServerSource:
+    """A running server."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+
+    def conversations(self, **asked: Any) -> Document:
+        """See Source."""
+        found = self._get("/api/v1/conversations", asked)
+        assert found is not None  # noqa: S101 - the list always exists
+        return found
+
+    def conversation(self, conversation_id: str) -> Document | None:
+        """See Source."""
+        return self._get(f"/api/v1/conversations/{quote(conversation_id, safe='')}", {})
+
+    def _get(self, path: str, asked: Mapping[str, Any]) -> Document | None:
+        query = urlencode({name: value for name, value in asked.items() if value is not None})
+        request = urllib.request.Request(f"{self._url}{path}?{query}")  # noqa: S310 - the user's own address
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
+                document: Document = json.load(answer)
+                return document
+        except urllib.error.HTTPError as error:
+            if error.code == HTTPStatus.NOT_FOUND:
+                return None
+            raise Unavailable(f"{self._url} answered {error.code}: {_detail(error)}") from error
+        except (OSError, ValueError) as error:
+            raise Unavailable(
+                f"no Spanwise server answers at {self._url} ({_reason(error)}); "
+                "start one with `spanwise serve`, name another with --url, or read a file with --db"
+            ) from error
+
+
+class FileSource:
+    """A database file, opened by this process alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._books = Books(store)
+
+    def conversations(self, **asked: Any) -> Document:
+        """See Source."""
+        query = ListQuestion(**asked)
+        reader = self._books.reader()
+        page = reader.ledgers(question.selection(query), sort=query.sort, limit=query.limit, cursor=query.cursor)
+        document: Document = json.loads(dump(listing.conversations(page)))
+        return document
+
+    def conversation(self, conversation_id: str) -> Document | None:
+        """See Source."""
+        found = self._books.answer(conversation_id)
+        return None if found is None else json.loads(found)
+
+
+def options(parser: ArgumentParser, *, url: str) -> None:
+    """Add ``--url`` and ``--db``, of which one may be given."""
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--url", default=url, help=f"running server (default {url}; SPANWISE_URL)")
+    chosen.add_argument("--db", type=Path, metavar="FILE", help="database file that no server has open")
+
+
+@contextmanager
+def source(asked: Namespace) -> Iterator[Source]:
+    """What the options name; raises Unavailable, DatabaseInUse or OSError when the file cannot be had."""
+    if asked.db is None:
+        yield ServerSource(asked.url)
+        return
+    if not asked.db.is_file():
+        raise Unavailable(f"there is no file {asked.db}")
+    store = opened(asked.db)
+    try:
+        yield FileSource(store)
+    finally:
+        store.close()
+
+
+def _detail(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.load(error)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return error.reason
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "reason", error))

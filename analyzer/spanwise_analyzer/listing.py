@@ -1,0 +1,61 @@
+"""Answers over many conversations, from the store's rows: the list, the attribution, the fleet's recommendations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spanwise.stages import Stage
+from spanwise_analyzer.moment import rfc3339
+from spanwise_analyzer.shapes import Attribution, AttributionGroup, Conversations, Dominant, Row, ms
+from spanwise_collector.store import AttributionRow, LedgerPage, LedgerSummary
+
+
+def conversations(page: LedgerPage) -> Conversations:
+    """A page of the list."""
+    return Conversations([_row(row) for row in page.rows], page.next_cursor)
+
+
+def attribution(rows: Sequence[AttributionRow], *, group_by: Sequence[str]) -> Attribution:
+    """Groups in the order of the rows; they tile the active time, so their sum is the total."""
+    return Attribution(list(group_by), ms(sum(row.ns for row in rows)), [_group(row) for row in rows])
+
+
+def _row(row: LedgerSummary) -> Row:
+    return Row(
+        conversation_id=row.conversation_id,
+        service=row.service,
+        agent=row.agent,
+        started_at=rfc3339(row.started_ns),
+        turns=row.turns,
+        status=row.status,
+        active_ms=ms(row.active_ns),
+        dominant=_dominant(row),
+        recommendation=row.recommendation,
+    )
+
+
+def _dominant(row: LedgerSummary) -> Dominant | None:
+    if row.dominant_stage is None or not row.active_ns:
+        return None
+    stage = Stage(row.dominant_stage)
+    return Dominant(stage, stage.group, ms(row.dominant_ns), row.dominant_ns / row.active_ns)
+
+
+def _group(row: AttributionRow) -> AttributionGroup:
+    stage = row.group.get("stage")
+    return AttributionGroup(
+        stage=stage,
+        group=Stage(stage).group if stage else None,
+        model=row.group.get("model"),
+        tool=row.group.get("tool"),
+        server=row.group.get("server"),
+        service=row.group.get("service"),
+        agent=row.group.get("agent"),
+        ms=ms(row.ns),
+        share=row.share,
+        p50_ms=row.p50_ns / 1e6,
+        p95_ms=row.p95_ns / 1e6,
+        p99_ms=row.p99_ns / 1e6,
+        conversations=row.conversations,
+        segments=row.segments,
+    )

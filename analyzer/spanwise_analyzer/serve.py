@@ -1,0 +1,107 @@
+"""``spanwise serve``: one process with receiver, store, analyzer, API and page."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from spanwise_analyzer.server import Addresses, Server, settle
+from spanwise_analyzer.settings import ServeSettings, variable
+from spanwise_collector.settings import ReceiverSettings
+from spanwise_collector.store import DatabaseInUse
+
+_USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; 0 after a clean end, 1 when it cannot start, 2 for a usage error."""
+    try:
+        defaults = ServeSettings.from_environ(os.environ)
+        asked = _parser(defaults).parse_args(arguments)
+        settings = _settings(defaults, asked)
+        receiving = _receiving(settings)
+    except ValueError as error:
+        return _failed(str(error), _USAGE)
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    return _serve(settings, receiving, as_json=asked.json)
+
+
+def _parser(settings: ServeSettings) -> ArgumentParser:
+    parser = ArgumentParser("spanwise serve", description="Receive spans, explain conversations, answer over HTTP.")
+    for item in fields(settings):
+        default = getattr(settings, item.name)
+        parser.add_argument(
+            f"--{item.name.replace('_', '-')}",
+            type=type(ServeSettings.__dataclass_fields__[item.name].default),
+            default=default,
+            help=f"{item.metadata['help']} (default {default}; {variable(item.name)})",
+        )
+    parser.add_argument("--json", action="store_true", help="print the bound addresses as one line of JSON")
+    return parser
+
+
+def _settings(settings: ServeSettings, asked: Namespace) -> ServeSettings:
+    return replace(settings, **{item.name: getattr(asked, item.name) for item in fields(settings)})
+
+
+def _receiving(settings: ServeSettings) -> ReceiverSettings:
+    return ReceiverSettings.from_environ(
+        os.environ,
+        host=settings.host,
+        otlp_grpc_port=settings.otlp_grpc_port,
+        otlp_http_port=settings.otlp_http_port,
+    )
+
+
+def _serve(settings: ServeSettings, receiving: ReceiverSettings, *, as_json: bool) -> int:
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        server = Server.start(settings, receiving)
+    except (DatabaseInUse, OSError) as error:
+        return _failed(str(error), 1)
+    try:
+        _announce(settings, server.addresses, as_json=as_json)
+        server.wait(stop)
+    finally:
+        server.stop()
+        settle()
+    return 0
+
+
+def _announce(settings: ServeSettings, addresses: Addresses, *, as_json: bool) -> None:
+    if not settings.loopback:
+        _complain(f"WARNING: listening on {settings.host}: whoever reaches this address can read and write traces")
+    lines = (
+        [json.dumps(addresses.document())]
+        if as_json
+        else [
+            f"page and API   {addresses.api}",
+            f"OTLP/HTTP      {addresses.otlp_http}",
+            f"OTLP/gRPC      {addresses.otlp_grpc}",
+            f"database       {addresses.db}",
+        ]
+    )
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def _complain(message: str) -> None:
+    sys.stderr.write(f"spanwise serve: {' '.join(message.split())}\n")
+
+
+def _failed(message: str, code: int) -> int:
+    _complain(message)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

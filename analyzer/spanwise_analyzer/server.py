@@ -1,0 +1,130 @@
+"""The running server: its parts, started in the order of the flow and stopped so that nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import uvicorn
+from fastapi import FastAPI
+
+from spanwise_analyzer.api import application
+from spanwise_analyzer.books import Books
+from spanwise_analyzer.database import opened
+from spanwise_analyzer.health import Monitor
+from spanwise_analyzer.settings import ServeSettings
+from spanwise_collector.receiver import Receiver
+from spanwise_collector.settings import ReceiverSettings
+
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the server listens."""
+
+    api: str
+    otlp_http: str
+    otlp_grpc: str
+    db: str
+
+    def document(self) -> dict[str, str]:
+        """For the one line of JSON."""
+        return asdict(self)
+
+
+class Server:
+    """One process's store, receiver, books and API; ``stop`` undoes ``start`` in reverse order."""
+
+    def __init__(self, addresses: Addresses, monitor: Monitor, api: ApiThread, parts: ExitStack) -> None:
+        self.addresses = addresses
+        self._monitor = monitor
+        self._api = api
+        self._parts = parts
+
+    @classmethod
+    def start(cls, settings: ServeSettings, receiving: ReceiverSettings) -> Self:
+        """Open the file and all ports; raises DatabaseInUse or OSError, and leaves nothing open then."""
+        with ExitStack() as parts:
+            listener = parts.enter_context(_listen(settings.host, settings.port))
+            store = opened(settings.db)
+            parts.callback(store.close)
+            books = Books(store)
+            parts.callback(books.close)
+            receiver = Receiver(store, receiving)
+            bound = receiver.start()
+            monitor = Monitor(store, books, receiver.counts)
+            api = ApiThread(application(books, monitor), listener, drain_seconds=settings.drain_seconds)
+            parts.callback(api.stop)
+            parts.callback(receiver.stop)  # last in, first out: no new spans while the rest drains
+            books.start()
+            api.start()
+            addresses = Addresses(_url(listener, settings.host), bound.http, bound.grpc, str(settings.db))
+            return cls(addresses, monitor, api, parts.pop_all())
+
+    def wait(self, stop: threading.Event) -> None:
+        """Until told to stop, or until the API dies, which it must not do alone."""
+        while not stop.wait(_POLL_S) and self._api.alive:
+            pass
+
+    def stop(self) -> None:
+        """Refuse new spans, answer what is open, commit what is queued, close the file."""
+        self._monitor.draining.set()
+        self._parts.close()
+
+
+class ApiThread:
+    """uvicorn beside the main thread, which is left to the signals."""
+
+    def __init__(self, app: FastAPI, listener: socket.socket, *, drain_seconds: float) -> None:
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=max(1, round(drain_seconds)),
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), name="spanwise-api", daemon=True)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still serves."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin to serve; connections made before are waiting in the listener's backlog."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer open requests and end; idempotent."""
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+def settle() -> None:
+    """Wait for the last threads of the libraries, before the interpreter ends.
+
+    gRPC's and anyio's workers are daemons that finish a little after their servers say so. Torn out of C++ code by the
+    end of the interpreter they would abort the process.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(_POLL_S)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise OSError(f"cannot listen on {host} port {port}: {error.strerror or error}") from error
+
+
+def _url(listener: socket.socket, host: str) -> str:
+    port = listener.getsockname()[1]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,61 @@
+"""What the server may be told: defaults, then SPANWISE_* variables, then the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+PREFIX = "SPANWISE_"
+_LAST_PORT = 65535
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+DEFAULT_URL = "http://127.0.0.1:4320"
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """One field per option of ``spanwise serve``; ``help`` in the metadata is what ``--help`` prints."""
+
+    db: Path = field(default=Path("spanwise.duckdb"), metadata={"help": "database file, created when missing"})
+    host: str = field(default="127.0.0.1", metadata={"help": "address that every port binds to"})
+    otlp_grpc_port: int = field(default=4317, metadata={"help": "OTLP/gRPC port, 0 for any"})
+    otlp_http_port: int = field(default=4318, metadata={"help": "OTLP/HTTP port, 0 for any"})
+    port: int = field(default=4320, metadata={"help": "port of API and page, 0 for any"})
+    drain_seconds: float = field(default=20.0, metadata={"help": "longest wait for open requests at the end"})
+
+    def __post_init__(self) -> None:
+        """Refuse what no socket can have."""
+        for name in ("otlp_grpc_port", "otlp_http_port", "port"):
+            number = getattr(self, name)
+            if not 0 <= number <= _LAST_PORT:
+                raise ValueError(f"{name}={number} is no port: 0 to {_LAST_PORT} are")
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> Self:
+        """Defaults with ``SPANWISE_<FIELD>`` applied; ``ValueError`` names the variable and its value."""
+        found = {item.name: environ[variable(item.name)] for item in fields(cls) if environ.get(variable(item.name))}
+        return replace(cls(), **{name: _parsed(cls, name, text) for name, text in found.items()})
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return self.host in LOOPBACK
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + name.upper()
+
+
+def _parsed(cls: type[ServeSettings], name: str, text: str) -> Any:
+    kind = type(getattr(cls(), name))
+    try:
+        return Path(text) if issubclass(kind, Path) else kind(text)
+    except ValueError as error:
+        raise ValueError(f"{variable(name)}={text!r} is not a {kind.__name__}") from error
+
+
+def url(environ: Mapping[str, str]) -> str:
+    """The server that the commands talk to: ``SPANWISE_URL`` or the default on this machine."""
+    return environ.get(f"{PREFIX}URL") or DEFAULT_URL

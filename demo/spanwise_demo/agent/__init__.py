@@ -1,0 +1,1 @@
+"""The shop's support agent for returns, written with the plain ``openai`` and ``mcp`` SDKs."""

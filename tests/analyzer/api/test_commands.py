@@ -1,0 +1,85 @@
+"""``spanwise report`` and ``spanwise top`` say in the terminal what the API says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LIMIT_S = 60
+
+
+def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"spanwise_analyzer.{module}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+@pytest.fixture(scope="module")
+def shop(start: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return start(tmp_path_factory.mktemp("commands") / "spans.duckdb")
+
+
+@pytest.fixture
+def filled(shop: Any, conversation: Callable[..., Any]) -> Any:
+    for number in (1, 2, 3):
+        shop.send(conversation(f"c-{number}", f"{number}", at_ms=60_000.0 * number, slow=4 - number))
+    return shop
+
+
+def test_report_names_stages_shares_and_the_long_pole(filled: Any) -> None:
+    found = run("report", "c-1", "--url", filled.addresses["api"])
+    assert (found.returncode, found.stderr) == (0, "")
+    for words in (
+        "c-1",
+        "3.00 s active in 1 turn",
+        "model.call",
+        "60.0 %",
+        "mcp.opaque",
+        "25.0 %",
+        "define-correct-first",
+    ):
+        assert words in found.stdout
+
+
+def test_report_as_json_is_the_answer_of_the_api(filled: Any) -> None:
+    found = run("report", "c-2", "--json", "--url", filled.addresses["api"])
+    assert filled.get("/api/v1/conversations/c-2").json == json.loads(found.stdout)
+
+
+def test_report_without_an_id_takes_the_newest_conversation(filled: Any) -> None:
+    found = run("report", "--json", "--url", filled.addresses["api"])
+    assert json.loads(found.stdout)["conversation_id"] == "c-3"
+
+
+def test_report_of_an_unknown_conversation_is_one_line_and_exit_code_one(filled: Any) -> None:
+    found = run("report", "nobody", "--url", filled.addresses["api"])
+    assert (found.returncode, found.stdout, len(found.stderr.splitlines())) == (1, "", 1)
+
+
+def test_top_ranks_by_active_time(filled: Any) -> None:
+    found = run("top", "--json", "--limit", "2", "--url", filled.addresses["api"])
+    assert [row["conversation_id"] for row in json.loads(found.stdout)["conversations"]] == ["c-1", "c-2"]
+    assert "c-1" in run("top", "--url", filled.addresses["api"]).stdout
+
+
+def test_top_by_saving_puts_the_largest_saving_first(filled: Any) -> None:
+    rows = json.loads(run("top", "--json", "--by", "saving", "--url", filled.addresses["api"]).stdout)["conversations"]
+    savings = [row["saving_ms"]["expected"] if row["saving_ms"] else 0.0 for row in rows]
+    assert len(rows) == 3
+    assert sorted(savings, reverse=True) == savings
+
+
+def test_a_file_is_read_when_no_server_has_it_open(
+    start: Callable[..., Any], conversation: Callable[..., Any], tmp_path: Path
+) -> None:
+    running = start(tmp_path / "spans.duckdb")
+    running.send(conversation("filed", "f11e"))
+    expected = running.get("/api/v1/conversations/filed").json
+    assert running.end() == 0
+    found = run("report", "filed", "--json", "--db", str(tmp_path / "spans.duckdb"))
+    assert expected == json.loads(found.stdout)

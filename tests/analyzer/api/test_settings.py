@@ -1,0 +1,36 @@
+"""What the server may be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spanwise_analyzer.settings import ServeSettings, url
+
+
+def test_without_variables_everything_is_on_loopback_with_the_known_ports() -> None:
+    found = ServeSettings.from_environ({})
+    ports = (found.otlp_grpc_port, found.otlp_http_port, found.port)
+    assert (found.host, ports, found.loopback) == ("127.0.0.1", (4317, 4318, 4320), True)
+
+
+def test_variables_are_read_by_type() -> None:
+    found = ServeSettings.from_environ({"SPANWISE_DB": "x.duckdb", "SPANWISE_PORT": "0", "SPANWISE_HOST": "192.0.2.1"})
+    assert (found.db, found.port, found.loopback) == (Path("x.duckdb"), 0, False)
+
+
+@pytest.mark.parametrize(("name", "value"), [("SPANWISE_PORT", "many"), ("SPANWISE_DRAIN_SECONDS", "soon")])
+def test_a_value_that_cannot_be_meant_is_named_with_its_variable(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}='{value}'"):
+        ServeSettings.from_environ({name: value})
+
+
+def test_a_port_beyond_the_last_is_refused() -> None:
+    with pytest.raises(ValueError, match="port=65536"):
+        ServeSettings(port=65536)
+
+
+def test_commands_ask_the_server_that_the_environment_names() -> None:
+    assert url({}) == "http://127.0.0.1:4320"
+    assert url({"SPANWISE_URL": "http://127.0.0.1:9"}) == "http://127.0.0.1:9"

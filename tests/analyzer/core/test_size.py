@@ -1,0 +1,70 @@
+"""Large and deep conversations neither overflow nor take quadratic time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.analyzer.core.forests import TRACES, identifier
+
+from spanwise import semconv
+from spanwise_analyzer.account import account
+from spanwise_analyzer.replay import drag_ns
+from spanwise_collector.span import Span, Value
+
+COUNT = 5_000
+TOOL: dict[str, Value] = {semconv.GEN_AI_OPERATION_NAME: "execute_tool"}
+CHAT: dict[str, Value] = {semconv.GEN_AI_OPERATION_NAME: "chat"}
+
+
+def made(number: int, start: int, end: int, parent: str = "", said: dict[str, Value] | None = None) -> Span:
+    return Span(TRACES[0], identifier(number), parent, "x", start, end, attributes=said or {})
+
+
+def deep() -> list[Span]:
+    return [made(n, 1 + n, 3 * COUNT - n, identifier(n - 1) if n else "") for n in range(COUNT)]
+
+
+def apart() -> list[Span]:
+    """A chain in which no span touches its parent."""
+    return [made(n, 1 + 5 * n, 3 + 5 * n, identifier(n - 1) if n else "") for n in range(COUNT)]
+
+
+def holed() -> list[Span]:
+    """One long sibling with many children, and as many short siblings with holes between them."""
+    spans = [made(0, 1, 20 * COUNT), made(1, 1, 20 * COUNT - 5, identifier(0), TOOL)]
+    for n in range(2, COUNT, 2):
+        spans.append(made(n, 100 + 10 * n, 110 + 10 * n, identifier(0), TOOL))
+        spans.append(made(n + 1, 105 + 10 * n, 115 + 10 * n, identifier(1)))
+    return spans
+
+
+def orphaned() -> list[Span]:
+    return [made(n, 1 + n, 3 * COUNT - n, "f" * 16) for n in range(COUNT)]
+
+
+def looped() -> list[Span]:
+    return [made(n, 1 + n, 5 + n, identifier((n + 1) % COUNT)) for n in range(COUNT)]
+
+
+def parallel() -> list[Span]:
+    spans = [made(n, 1, 10 * COUNT - n, identifier(0), TOOL if n % 2 else CHAT) for n in range(1, COUNT)]
+    return [made(0, 1, 10 * COUNT), *spans]
+
+
+def retried() -> list[Span]:
+    said: dict[str, Value] = {**CHAT, semconv.REQUEST_HASH: "h", semconv.ERROR_TYPE: "500"}
+    spans = [made(n, 10 * n, 10 * n + 8, identifier(0), said) for n in range(1, COUNT)]
+    return [made(0, 1, 10 * COUNT), *spans]
+
+
+def loose() -> list[Span]:
+    return [made(n, 1 + 10 * n, 5 + 10 * n, "", CHAT) for n in range(COUNT)]
+
+
+@pytest.mark.parametrize("make", [deep, apart, holed, orphaned, looped, parallel, retried, loose])
+def test_a_large_conversation_is_tiled(make: Callable[[], list[Span]]) -> None:
+    spans = make()
+    ledger = account("c", spans)
+    assert sum(row.ns for row in ledger.segments) == ledger.end_ns - ledger.start_ns
+    assert drag_ns(ledger.tree, [found.key for found in spans[::2]]) <= ledger.active_ns
