@@ -60,6 +60,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     sc.SERVER_PORT: ("net.peer.port",),
     sc.DB_SYSTEM_NAME: ("db.system",),
     sc.DB_QUERY_TEXT: ("db.statement",),
+    sc.RPC_SYSTEM_NAME: ("rpc.system",),
 }
 
 # Attribute that names the kind of a span: what its values mean as an operation. The first that says something wins.

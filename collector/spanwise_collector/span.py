@@ -11,6 +11,8 @@ Value: TypeAlias = "str | bool | int | float | bytes | Sequence[Value] | Mapping
 Attributes: TypeAlias = Mapping[str, Value]
 SpanKey: TypeAlias = tuple[str, str]  # trace id, span id
 
+_DIGITS = 20  # of the largest 64-bit integer; longer texts are no counts, and Python refuses very long ones
+
 
 class Kind(IntEnum):
     """OTLP span kind."""
@@ -96,7 +98,7 @@ class Span:
         if isinstance(value, float):
             return int(value) if value.is_integer() else None
         if isinstance(value, str):
-            return int(value) if value.isdecimal() else None
+            return int(value) if value.isdecimal() and len(value) <= _DIGITS else None
         return value if isinstance(value, int) else None
 
     def number(self, name: str) -> float | None:

@@ -25,7 +25,7 @@ from spanwise_demo.verdict import verdict
 from spanwise_demo.weather import Weather
 
 _USAGE = 2
-_WIDTH = 120
+_WIDTH = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
