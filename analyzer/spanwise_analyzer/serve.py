@@ -65,16 +65,19 @@ def _serve(settings: ServeSettings, receiving: ReceiverSettings, *, as_json: boo
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        server = Server.start(settings, receiving)
+        _run(Server.start(settings, receiving), settings, stop, as_json=as_json)
     except (DatabaseInUse, OSError) as error:
         return _failed(str(error), 1)
+    settle()
+    return 0
+
+
+def _run(server: Server, settings: ServeSettings, stop: threading.Event, *, as_json: bool) -> None:
     try:
         _announce(settings, server.addresses, as_json=as_json)
         server.wait(stop)
     finally:
         server.stop()
-        settle()
-    return 0
 
 
 def _announce(settings: ServeSettings, addresses: Addresses, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from contextlib import ExitStack
@@ -107,14 +108,15 @@ class ApiThread:
 
 
 def settle() -> None:
-    """Wait for the last threads of the libraries, before the interpreter ends.
+    """Let go of what the libraries still run, once no server is left and before the interpreter ends.
 
-    gRPC's and anyio's workers are daemons that finish a little after their servers say so. Torn out of C++ code by the
-    end of the interpreter they would abort the process.
+    gRPC's and anyio's workers are daemons that finish a little after their servers say so, and the engine's own
+    threads live as long as any cursor. One that is torn out of C++ code by the end of the interpreter aborts the process.
     """
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join(_POLL_S)
+    gc.collect()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -203,8 +203,10 @@ def test_a_streaming_response_read_line_by_line_is_understood(
     exporter: InMemorySpanExporter, model: ModelServer
 ) -> None:
     model.replies = [Reply(events=normal_chunks())]
-    create = openai.OpenAI(base_url=model.url, api_key="k").chat.completions.with_streaming_response.create
-    with create(model="m", messages=MESSAGES, stream=True) as raw:
+    with (
+        client(model) as made,
+        made.chat.completions.with_streaming_response.create(model="m", messages=MESSAGES, stream=True) as raw,
+    ):
         lines = list(raw.iter_lines())
     found = only_call(exporter)
     assert lines[-2:] == ["data: [DONE]", ""]
