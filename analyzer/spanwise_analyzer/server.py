@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 import threading
 from contextlib import ExitStack
@@ -110,13 +109,12 @@ class ApiThread:
 def settle() -> None:
     """Let go of what the libraries still run, once no server is left and before the interpreter ends.
 
-    gRPC's and anyio's workers are daemons that finish a little after their servers say so, and the engine's own
-    threads live as long as any cursor. One that is torn out of C++ code by the end of the interpreter aborts the process.
+    gRPC's and anyio's workers are daemons that finish a little after their servers say so. One that the end of the
+    interpreter tears out of C++ code aborts the process.
     """
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join(_POLL_S)
-    gc.collect()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -36,7 +36,8 @@ class Store:
         self._connection = connection
         self._queue = Queue(limits)
         self._writer = Writer(connection.cursor(), self._queue)
-        self._reader = Reader(Cursors(connection))
+        self._cursors = Cursors(connection)
+        self._reader = Reader(self._cursors)
         self._closed = False
         self._writer.start()
 
@@ -91,4 +92,5 @@ class Store:
         self._closed = True
         self._queue.close()
         self._writer.join()
+        self._cursors.close()
         self._connection.close()

@@ -35,8 +35,9 @@ class Writer:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait until everything that was queued is answered."""
+        """Wait until everything that was queued is answered, then give up the cursor."""
         self._thread.join()
+        self._cursor.close()
 
     def _run(self) -> None:
         while True:
