@@ -106,17 +106,6 @@ class ApiThread:
             self._thread.join()
 
 
-def settle() -> None:
-    """Let go of what the libraries still run, once no server is left and before the interpreter ends.
-
-    gRPC's and anyio's workers are daemons that finish a little after their servers say so. One that the end of the
-    interpreter tears out of C++ code aborts the process.
-    """
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            thread.join(_POLL_S)
-
-
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
