@@ -80,8 +80,19 @@ class Books:
         touched = reader.changed(self._seen, target)
         for start in range(0, len(touched), _CHUNK):
             rows = (self._row(reader, one, target) for one in touched[start : start + _CHUNK])
-            self._save([row for row in rows if row])
+            self._keep_all([row for row in rows if row])
         self._seen = target
+
+    def _keep_all(self, rows: Sequence[LedgerRow]) -> None:
+        """Save together; if that fails, singly: one account that cannot be stored must not hide all others."""
+        try:
+            self._save(rows)
+        except Exception:
+            if len(rows) == 1:
+                log.exception("the account of conversation %r could not be stored", rows[0].conversation_id)
+                return
+            for row in rows:
+                self._keep_all([row])
 
     def _row(self, reader: Reader, conversation_id: str, seq: int) -> LedgerRow | None:
         # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.

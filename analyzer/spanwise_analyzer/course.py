@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spanwise_analyzer.ledger import Ledger, Segment
+from spanwise_analyzer.lineage import depths
 from spanwise_analyzer.moment import rfc3339
 from spanwise_analyzer.shapes import SegmentShape, SpanShape, Timeline, ms
 from spanwise_analyzer.tree import Node
@@ -12,12 +13,13 @@ from spanwise_collector.span import Status
 def timeline(ledger: Ledger) -> Timeline:
     """The timeline of the API; its segments tile the conversation from start to end."""
     nodes = [*ledger.tree.blocking(), *ledger.tree.background]
+    depth = depths(ledger.tree)
     return Timeline(
         conversation_id=ledger.conversation_id,
         started_at=rfc3339(ledger.start_ns),
         duration_ms=ms(ledger.end_ns - ledger.start_ns),
         segments=[_segment(ledger, segment) for segment in ledger.segments],
-        spans=[shape for node in nodes if (shape := _span(ledger, node))],
+        spans=[shape for node in nodes if (shape := _span(ledger, node, depth=depth.get(node, 0)))],
     )
 
 
@@ -39,14 +41,14 @@ def _segment(ledger: Ledger, segment: Segment) -> SegmentShape:
     )
 
 
-def _span(ledger: Ledger, node: Node) -> SpanShape | None:
+def _span(ledger: Ledger, node: Node, *, depth: int) -> SpanShape | None:
     span = node.span
     if span is None:
         return None
     return SpanShape(
         start_ms=ms(node.start_ns - ledger.start_ns),
         end_ms=ms(node.end_ns - ledger.start_ns),
-        depth=sum(1 for _ in node.ancestors()),
+        depth=depth,
         trace_id=span.trace_id,
         span_id=span.span_id,
         parent_id=span.parent_id or None,

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spanwise import semconv
-from spanwise_analyzer.tree import Node, Tree
-from spanwise_collector.span import Kind, Span
+from spanwise_analyzer.tree import Tree
+from spanwise_collector.span import Kind, Span, SpanKey
 
 _MODEL_OPERATIONS = semconv.INFERENCE_OPERATIONS | {semconv.OPERATION_EMBEDDINGS}
 
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """Names, None where there is none."""
+    """Names, None where there is none.
+
+    ``named`` is the client's name for an MCP server, ``address`` where the topmost request went.
+    """
 
     model: str | None = None
     tool: str | None = None
-    server: str | None = None
+    named: str | None = None
+    address: str | None = None
     agent: str | None = None
+
+    @property
+    def server(self) -> str | None:
+        """The client's name wins over what the server process calls itself: one name on both sides."""
+        return self.named or self.address
 
 
 NONE = Dimensions()
 
 
-def dimensions(tree: Tree, span: Span | None) -> Dimensions:
-    """The names that hold for time owned by this span."""
-    node = tree.nodes.get(span.key) if span else None
-    if node is None:
-        return NONE
-    chain = [found for found in _upward(node) if found is not None]
-    return Dimensions(
-        next((name for found in chain if (name := model(found))), None),
-        next((name for found in chain if (name := found.text(semconv.GEN_AI_TOOL_NAME))), None),
-        _server(chain),
-        next((name for found in chain if (name := found.text(semconv.GEN_AI_AGENT_NAME))), None),
-    )
+def dimensions(tree: Tree) -> Mapping[SpanKey, Dimensions]:
+    """The names that hold for the time of each span; one pass, parents first, since climbing is quadratic."""
+    found: dict[SpanKey, Dimensions] = {}
+    for top in (tree.root, *tree.background):
+        for node in top.walk():
+            above = found.get(node.parent.key, NONE) if node.parent else NONE
+            found[node.key] = _below(above, node.span) if node.span else NONE
+    return found
 
 
 def model(span: Span) -> str | None:
@@ -46,10 +51,14 @@ def model(span: Span) -> str | None:
     return span.text(semconv.GEN_AI_REQUEST_MODEL) or span.text(semconv.GEN_AI_RESPONSE_MODEL)
 
 
-def _server(chain: list[Span]) -> str | None:
-    # The client's name for the server wins over what the server process calls itself: one name on both sides.
-    named = next((name for found in chain if (name := found.text(semconv.MCP_SERVER_NAME))), None)
-    return named or next((name for found in reversed(chain) if (name := _address(found))), None)
+def _below(above: Dimensions, span: Span) -> Dimensions:
+    return Dimensions(
+        model(span) or above.model,
+        span.text(semconv.GEN_AI_TOOL_NAME) or above.tool,
+        span.text(semconv.MCP_SERVER_NAME) or above.named,
+        above.address or _address(span),
+        span.text(semconv.GEN_AI_AGENT_NAME) or above.agent,
+    )
 
 
 def _address(span: Span) -> str | None:
@@ -58,9 +67,3 @@ def _address(span: Span) -> str | None:
     if span.kind is Kind.SERVER:
         return span.service
     return span.text(semconv.SERVER_ADDRESS)
-
-
-def _upward(node: Node) -> Iterator[Span | None]:
-    yield node.span
-    for above in node.ancestors():
-        yield above.span

@@ -14,7 +14,7 @@ from spanwise_collector.store import LedgerRow, SegmentRow
 def row(ledger: Ledger, document: bytes, *, seq: int, recommendation: str | None) -> LedgerRow:
     """The stored form; ``document`` is the API's answer and holds for all batches up to ``seq``."""
     pole = ledger.dominant
-    names = {key: dimensions(ledger.tree, node.span) for key, node in ledger.tree.nodes.items()}
+    names = dimensions(ledger.tree)
     return LedgerRow(
         conversation_id=ledger.conversation_id,
         seq=seq,

@@ -23,3 +23,13 @@ def nearest(tree: Tree, wanted: Callable[[Node], bool], *, stop: Container[Role]
         elif parent.role not in stop and parent in found:
             found[node] = found[parent]
     return found
+
+
+def depths(tree: Tree) -> dict[Node, int]:
+    """How many spans stand above each span; below a background span, and for it itself, counted likewise."""
+    found: dict[Node, int] = {}
+    for top in (tree.root, *tree.background):
+        for node in top.walk():
+            above = node.parent
+            found[node] = 0 if above is None or above.span is None else found.get(above, 0) + 1
+    return found

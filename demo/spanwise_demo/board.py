@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from rich import box
@@ -15,6 +16,7 @@ from spanwise_demo.verdict import Verdict
 
 _LOCAL = "the local model server of this demo: its latency is a declared table, its waits are real, no network was used"
 _REAL = "a real endpoint, {}; what it answers, refuses and serves is its own, so not every cause can be planted there"
+_COMMAND = "spanwise" if which("spanwise") else ".venv/bin/spanwise"  # `make demo` does not activate its environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,10 @@ class Show:
         shown = next((row for row in self.verdicts if row.rule), self.verdicts[0])
         yield ""
         yield f"Database: {self.database}"
-        yield f"Page:     {self.page}   (Ctrl-C ends it)" if self.page else f"Open it:  spanwise serve {source}"
+        yield f"Page:     {self.page}   (Ctrl-C ends it)" if self.page else f"Open it:  {_COMMAND} serve {source}"
         yield "Next:"
-        yield f"  1. spanwise report {shown.conversation_id} {source}   explains one conversation, span by span"
-        yield f"  2. spanwise top {source}   lists the conversations and the advice that saves most"
+        yield f"  1. {_COMMAND} report {shown.conversation_id} {source}   explains one conversation"
+        yield f"  2. {_COMMAND} top {source}   lists the conversations, the longest first"
         yield "  3. `import spanwise; spanwise.instrument()` in your own agent, while `spanwise serve` runs"
 
 

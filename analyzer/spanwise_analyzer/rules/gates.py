@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from spanwise import semconv
 from spanwise.stages import Stage
 from spanwise_analyzer.ledger import Ledger
+from spanwise_analyzer.role import Role
 from spanwise_analyzer.rules import book
 from spanwise_analyzer.rules.facts.view import View
 from spanwise_analyzer.rules.finding import Notice
@@ -26,6 +27,8 @@ def _correctness(ledger: Ledger) -> Iterator[str]:
 
 
 def _measurement(ledger: Ledger, view: View) -> Iterator[str]:
+    if not _named(ledger):
+        yield "name-the-conversation"
     if ledger.share(ledger.stage_ns(Stage.UNATTRIBUTED)) > book.constant("gates", "max_unattributed_share"):
         yield "unattributed-time"
     if ledger.share(ledger.stage_ns(Stage.MCP_OPAQUE)) > book.constant("gates", "max_opaque_share"):
@@ -33,3 +36,9 @@ def _measurement(ledger: Ledger, view: View) -> Iterator[str]:
     silent = [call for call in view.model_calls if call.input is None]
     if len(silent) > book.constant("gates", "max_missing_usage_share") * len(view.model_calls):
         yield "missing-usage"
+
+
+def _named(ledger: Ledger) -> bool:
+    """Whether the program said anywhere what belongs together: a conversation, or an agent's run."""
+    nodes = ledger.tree.nodes.values()
+    return any(node.role is Role.AGENT or node.record.text(semconv.GEN_AI_CONVERSATION_ID) for node in nodes)

@@ -41,6 +41,9 @@ def _owner_and_stage(segment: Segment) -> tuple[tuple[str, str], Stage]:
 
 
 def _opaque(ledger: Ledger) -> list[Evidence]:
+    limits = {"ms": book.limit(RULE, "opaque_ms"), "share": book.limit(RULE, "hole_share")}
+    if not saving.at_least(ledger, ledger.stage_ns(Stage.MCP_OPAQUE), **limits):
+        return []
     opaque = {segment.span.key for segment in ledger.segments if segment.stage is Stage.MCP_OPAQUE and segment.span}
     what = "the server of this request is not instrumented"
     return [

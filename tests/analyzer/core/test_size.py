@@ -9,6 +9,7 @@ from tests.analyzer.core.forests import TRACES, identifier
 
 from spanwise import semconv
 from spanwise_analyzer.account import account
+from spanwise_analyzer.dimension import dimensions
 from spanwise_analyzer.replay import drag_ns
 from spanwise_collector.span import Span, Value
 
@@ -68,3 +69,11 @@ def test_a_large_conversation_is_tiled(make: Callable[[], list[Span]]) -> None:
     ledger = account("c", spans)
     assert sum(row.ns for row in ledger.segments) == ledger.end_ns - ledger.start_ns
     assert drag_ns(ledger.tree, [found.key for found in spans[::2]]) <= ledger.active_ns
+
+
+def test_the_names_of_a_deep_chain_are_found_in_one_pass() -> None:
+    """Every span climbing to the top took 18 s at 8,000 spans."""
+    said: dict[str, Value] = {semconv.GEN_AI_TOOL_NAME: "lookup"}
+    chain = [made(n, 1 + n, 9 * COUNT - n, identifier(n - 1) if n else "", {} if n else said) for n in range(4 * COUNT)]
+    found = dimensions(account("c", chain).tree)
+    assert {"lookup"} == {found[span.key].tool for span in chain}
