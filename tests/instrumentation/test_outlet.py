@@ -286,6 +286,7 @@ with spanwise.step("s"): pass
 def test_an_interrupted_program_still_delivers(collector: Collector) -> None:
     code = f"""
 import os, signal, spanwise
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits it as ignored
 spanwise.instrument()
 with spanwise.step("s"): pass
 try:
