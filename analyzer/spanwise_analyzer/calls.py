@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from spanwise import semconv
 from spanwise_analyzer.lineage import nearest
@@ -38,7 +38,8 @@ class ModelCalls:
     def counted(self) -> list[Node]:
         """One span per call, by start: the outermost that reports usage; background calls are counted too.
 
-        Two spans with one response id are one call, however they are nested.
+        Two spans with one response id are one call if one is below the other or they overlap: some servers give all
+        their responses the same id.
         """
         found = [node for node in self._tree.background if node.role is Role.INFERENCE]
         stack = list(self.outermost)
@@ -49,7 +50,7 @@ class ModelCalls:
                 stack.extend(nested)
             else:
                 found.append(node)
-        return _once(sorted(found, key=lambda node: (node.start_ns, node.end_ns, node.key)))
+        return _once(self._tree, sorted(found, key=lambda node: (node.start_ns, node.end_ns, node.key)))
 
     def first_content_ns(self, node: Node) -> int | None:
         """When the first content of a streamed call came; None where nobody measured it.
@@ -98,12 +99,32 @@ def _first_content_ns(node: Node) -> int | None:
     return min(node.start_ns + round(within * 1e9), node.end_ns)
 
 
-def _once(calls: Iterable[Node]) -> list[Node]:
-    seen: set[str] = set()
+def _once(tree: Tree, calls: Iterable[Node]) -> list[Node]:
+    kept: dict[str, dict[Node, None]] = {}
     found = []
     for call in calls:
         response = call.record.text(semconv.GEN_AI_RESPONSE_ID)
-        if response is None or response not in seen:
+        alike = kept.setdefault(response, {}) if response else {}
+        if not _again(tree, call, alike):
+            alike[call] = None
             found.append(call)
-            seen.update([response] if response else [])
     return found
+
+
+def _again(tree: Tree, call: Node, alike: dict[Node, None]) -> bool:
+    """Whether it is one of the earlier calls, reported twice; they follow each other, so only the last can overlap."""
+    if not alike:
+        return False
+    last = next(reversed(alike))
+    overlaps = call.start_ns < last.end_ns or call.start_ns == last.start_ns
+    return overlaps or any(above in alike for above in _above(tree, call))
+
+
+def _above(tree: Tree, node: Node) -> Iterator[Node]:
+    """All spans that it names as above it, even those that it does not touch."""
+    seen = {node}
+    at = tree.nodes.get((node.record.trace_id, node.record.parent_id))
+    while at is not None and at not in seen:
+        yield at
+        seen.add(at)
+        at = tree.nodes.get((at.record.trace_id, at.record.parent_id))

@@ -45,7 +45,8 @@ def bill(tree: Tree, calls: Iterable[Node]) -> TokenBill:
 
 
 def _total(spans: Sequence[Span], name: str) -> int | None:
-    counts = [count for span in spans if (count := span.integer(name)) is not None]
+    # A negative count says as much as none.
+    counts = [count for span in spans if (count := span.integer(name)) is not None and count >= 0]
     return sum(counts) if counts else None
 
 

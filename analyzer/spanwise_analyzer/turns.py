@@ -14,12 +14,13 @@ from spanwise_analyzer.role import Role, declared
 from spanwise_analyzer.tree import Node, Tree
 from spanwise_collector.span import Kind
 
+_LAST = 2**31 - 1  # what lies beyond came from outside and counts nothing
 _SESSION_METHODS = semconv.MCP_HANDSHAKE_METHODS | semconv.MCP_LIST_METHODS
 
 
 @dataclass(slots=True, eq=False)
 class Round:
-    """The top-level spans of one turn; it lasts from the first to the last of those that do not come late."""
+    """The top-level spans of one turn; it lasts from the first to the last of those that belong to it in time too."""
 
     declared: int | None
     root: Node  # stands for the turn: the first agent or server span, else the first one taken in
@@ -29,13 +30,18 @@ class Round:
     number: int = 0
 
     def add(self, node: Node) -> None:
-        """Take one more top-level span in."""
+        """Take one more top-level span in; late work, and loose work off a led turn, do not make it longer."""
         self.roots.append(node)
-        if Oddity.OUTSIDE_PARENT not in node.flags:
+        late = Oddity.OUTSIDE_PARENT in node.flags
+        if not late and (leads(node) or not leads(self.root) or self.touches(node)):
             self.start_ns = min(self.start_ns, node.eff_start_ns)
             self.end_ns = max(self.end_ns, node.eff_end_ns)
         if leads(node) and not leads(self.root):
             self.root = node
+
+    def touches(self, node: Node) -> bool:
+        """Whether a span overlaps the turn or lies right beside it."""
+        return node.eff_start_ns <= self.end_ns and self.start_ns <= node.eff_end_ns
 
     @property
     def bounded(self) -> bool:
@@ -78,22 +84,36 @@ def leads(node: Node) -> bool:
 def find(tree: Tree) -> Rounds:
     """Group the top-level spans into turns.
 
-    Spans that declare one turn number are one turn. Other agent and server spans are a turn each. Sessions opened or
-    closed outside belong to none. Late work joins the turn that started it, and whatever else stands loose in a trace
-    joins the turn of that trace.
+    Agent and server spans lead a turn each; in one trace those with one turn number lead it together. Two traces never
+    share a turn that way: every process counts its turns from 1. What leads nothing joins the turn that started it,
+    else one of its trace, else the one with its number if it touches that in time, else it stands loose in its trace.
+    Sessions opened or closed outside, and what a server did long after or before the turn it names, belong to none.
     """
     tops = sorted(tree.root.children, key=lambda node: (node.eff_start_ns, node.eff_end_ns, node.key))
     found = _Grouping(tree)
     for node in tops:
-        number = node.record.integer(semconv.TURN)
-        if number is not None or (leads(node) and Oddity.OUTSIDE_PARENT not in node.flags):
-            found.put(node, node.key if number is None else number, number)
-    by_trace = _by_trace(found.rounds)
-    for node in tops:
-        if node not in found.rounds and not _session(node):
-            at = found.starter(node) or _same_trace(node, by_trace)
-            found.put(node, node.key[0] if at is None else at)
+        number = _declared(node)
+        if leads(node) and (number is not None or Oddity.OUTSIDE_PARENT not in node.flags):
+            found.put(node, node.key if number is None else (node.key[0], number), number)
+    loose = [node for node in tops if node not in found.rounds]
+    for numbered in (True, False):  # what has no number joins what has one
+        known = _Known(found.rounds)
+        for node in loose:
+            if (_declared(node) is not None) is numbered and (numbered or not _session(node)):
+                _place(node, found, known)
     return Rounds(set(found.rounds.values()))
+
+
+def _place(node: Node, found: _Grouping, known: _Known) -> None:
+    """Find a turn for a span that leads none."""
+    number = _declared(node)
+    name = (node.key[0], number)
+    own = None if number is None else found.named(name)
+    at = own or found.starter(node) or known.same_trace(node) or known.touching(node, number)
+    if at is not None:
+        found.put(node, at)
+    elif not _session(node) and not (node.role is Role.MCP_SERVER and known.has(number)):
+        found.put(node, name, number)
 
 
 class _Grouping:
@@ -114,6 +134,10 @@ class _Grouping:
             found.add(node)
         self.rounds[node] = found
 
+    def named(self, name: Hashable) -> Round | None:
+        """The turn of that name so far."""
+        return self._named.get(name)
+
     def starter(self, node: Node) -> Round | None:
         """The turn below which late work was started, by the links it arrived with."""
         path: dict[Node, None] = {}
@@ -126,28 +150,56 @@ class _Grouping:
         return found
 
 
+class _Known:
+    """The turns found so far, by trace and by number."""
+
+    def __init__(self, of: Mapping[Node, Round]) -> None:
+        self._by_trace: dict[str, list[tuple[int, Round]]] = {}
+        for node, round_ in sorted(of.items(), key=lambda row: row[0].eff_start_ns):
+            self._by_trace.setdefault(node.key[0], []).append((node.eff_start_ns, round_))
+        self._by_number: dict[int, list[tuple[int, Round]]] = {}
+        for round_ in sorted(dict.fromkeys(of.values()), key=lambda found: found.start_ns):
+            if round_.declared is not None:
+                self._file(self._by_number.setdefault(round_.declared, []), round_)
+
+    @staticmethod
+    def _file(rows: list[tuple[int, Round]], round_: Round) -> None:
+        """Beside each start goes the turn that ends last of all that started by then."""
+        longest = max(rows[-1][1], round_, key=lambda found: found.end_ns) if rows else round_
+        rows.append((round_.start_ns, longest))
+
+    def has(self, number: int | None) -> bool:
+        """Whether there is a turn of that number."""
+        return number in self._by_number
+
+    def same_trace(self, node: Node) -> Round | None:
+        """The turn of the trace that started last before the node, else the first one."""
+        rounds = self._by_trace.get(node.key[0])
+        if not rounds:
+            return None
+        at = bisect_right(rounds, node.eff_start_ns, key=lambda row: row[0])
+        return rounds[max(0, at - 1)][1]
+
+    def touching(self, node: Node, number: int | None) -> Round | None:
+        """A turn of that number that the node touches in time."""
+        rounds = [] if number is None else self._by_number.get(number, [])
+        at = bisect_right(rounds, node.eff_end_ns, key=lambda row: row[0])
+        return rounds[at - 1][1] if at and rounds[at - 1][1].touches(node) else None
+
+
 def _number(rounds: Sequence[Round]) -> None:
-    """Declared numbers stay; the others get the smallest free ones in order of start."""
-    taken = {found.declared for found in rounds}
-    free = iter(number for number in range(1, 2 * len(rounds) + 1) if number not in taken)
+    """Declared numbers stay while each is there once, the others get the smallest free ones; else all go by order."""
+    declared = [found.declared for found in rounds if found.declared is not None]
+    taken = set(declared)
+    clash = len(taken) < len(declared)
+    free = iter(number for number in range(1, 2 * len(rounds) + 1) if clash or number not in taken)
     for found in rounds:
-        found.number = next(free) if found.declared is None else found.declared
+        found.number = next(free) if clash or found.declared is None else found.declared
 
 
-def _by_trace(of: Mapping[Node, Round]) -> dict[str, list[tuple[int, Round]]]:
-    found: dict[str, list[tuple[int, Round]]] = {}
-    for node, round_ in of.items():
-        found.setdefault(node.key[0], []).append((node.eff_start_ns, round_))
-    return found
-
-
-def _same_trace(node: Node, by_trace: dict[str, list[tuple[int, Round]]]) -> Round | None:
-    """The turn of the trace that started last before the node, else the first one."""
-    rounds = by_trace.get(node.key[0])
-    if not rounds:
-        return None
-    at = bisect_right(rounds, node.eff_start_ns, key=lambda row: row[0])
-    return rounds[max(0, at - 1)][1]
+def _declared(node: Node) -> int | None:
+    number = node.record.integer(semconv.TURN)
+    return number if number is not None and 0 < number <= _LAST else None
 
 
 def _session(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.analyzer.core.scene import agent, chat, mcp, span
 
 from spanwise import semconv
@@ -63,6 +64,18 @@ def test_one_response_is_one_call_wherever_it_is_reported() -> None:
     assert bill(used("one", 0, said), used("two", 1, said)).input == 10
 
 
+def test_responses_that_follow_each_other_are_calls_of_their_own_even_if_all_have_one_id() -> None:
+    said: Said = {**usage(10, 5), semconv.GEN_AI_RESPONSE_ID: "x"}
+    found = bill(*(used(f"call {at}", at * 10, said) for at in range(6)))
+    assert (found.input, found.output) == (60, 30)
+
+
+def test_a_report_below_another_is_the_same_call_even_after_its_end() -> None:
+    said: Said = {**usage(10, 5), semconv.GEN_AI_RESPONSE_ID: "x"}
+    assert bill(used("request", 0, said), used("stream", 20, said, under="request")).input == 10
+    assert bill(used("request", 0, said), used("stream", 20, said)).input == 20
+
+
 def test_blocks_are_scaled_to_the_measured_input_to_the_last_token() -> None:
     blocks = [
         "tools:h:400",
@@ -113,8 +126,7 @@ def test_tool_definitions_go_to_the_servers_that_listed_them_by_size() -> None:
     ]
 
 
-def test_odd_counts_are_ignored() -> None:
-    odd = span(
-        "odd", 0, 10, "agent", {semconv.GEN_AI_OPERATION_NAME: "chat", semconv.GEN_AI_USAGE_INPUT_TOKENS: "many"}
-    )
-    assert bill(odd).input is None
+@pytest.mark.parametrize("count", ["many", -5, float("nan")])
+def test_odd_counts_are_ignored(count: Value) -> None:
+    said: Said = {semconv.GEN_AI_OPERATION_NAME: "chat", semconv.GEN_AI_USAGE_INPUT_TOKENS: count}
+    assert bill(span("odd", 0, 10, "agent", said)).input is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.analyzer.core.scene import MS, agent, chat, codes, http, mcp, span, stage_ms, tool
+from tests.analyzer.core.scene import MS, agent, chat, codes, http, mcp, served, span, stage_ms, tool
 
 from spanwise import semconv
 from spanwise.stages import Stage
@@ -15,6 +15,10 @@ from spanwise_collector.span import Kind, Span, Status, Value
 
 STOP: dict[str, Value] = {semconv.GEN_AI_RESPONSE_FINISH_REASONS: ["stop"]}
 CALLS: dict[str, Value] = {semconv.GEN_AI_RESPONSE_FINISH_REASONS: ["tool_calls"]}
+
+
+def numbered(turn: int) -> dict[str, Value]:
+    return {semconv.TURN: turn}
 
 
 def turns(ledger: Ledger) -> list[tuple[int, str, float, float]]:
@@ -27,19 +31,87 @@ def test_each_agent_root_is_a_turn_and_the_time_between_is_the_users() -> None:
     assert (ledger.active_ns, ledger.idle_ns) == (250 * MS, 50 * MS)
 
 
-def test_the_programs_own_numbers_are_kept_and_one_number_is_one_turn() -> None:
-    numbered = {semconv.TURN: 7}
+def test_the_programs_own_numbers_are_kept_and_one_number_in_one_trace_is_one_turn() -> None:
     ledger = account(
         "c",
         [
             agent("early", 0, 100),
-            agent("ask", 200, 300, attributes=numbered),
-            agent("check", 350, 400, trace="u", attributes=numbered),
+            agent("ask", 200, 300, attributes=numbered(7)),
+            agent("check", 350, 400, attributes=numbered(7)),
             agent("late", 500, 600),
         ],
     )
     assert turns(ledger) == [(1, "early", 0, 100), (7, "ask", 200, 200), (2, "late", 500, 100)]
     assert stage_ms(ledger) == {Stage.AGENT_OVERHEAD: 350, Stage.USER_IDLE: 200, Stage.UNATTRIBUTED: 50}
+
+
+def test_two_processes_that_both_count_from_one_have_a_turn_each() -> None:
+    spans = [
+        agent("second", 3300, 3600, trace="u", attributes=numbered(1)),
+        agent("first", 0, 300, attributes=numbered(1)),
+    ]
+    ledger = account("c", spans)
+    assert turns(ledger) == [(1, "first", 0, 300), (2, "second", 3300, 300)]
+    assert stage_ms(ledger) == {Stage.AGENT_OVERHEAD: 600, Stage.USER_IDLE: 3000}
+
+
+def test_where_numbers_collide_turns_are_numbered_by_time() -> None:
+    spans = [
+        agent(f"{trace} {number}", start, start + 100, trace=f"{trace} {number}", attributes=numbered(number))
+        for trace, number, start in [("a", 1, 0), ("b", 1, 50), ("a", 2, 7_200_000), ("b", 2, 9_000_000)]
+    ]
+    ledger = account("c", spans)
+    assert [(turn.number, turn.root.name) for turn in ledger.turns] == [(1, "a 1"), (2, "b 1"), (3, "a 2"), (4, "b 2")]
+    assert ledger.active_ns == 350 * MS
+
+
+@pytest.mark.parametrize(("start", "end"), [(100, 200), (250, 300), (-50, 50), (300, 400), (-100, 0)])
+def test_an_orphan_of_another_trace_joins_the_turn_of_its_number_that_it_touches(start: float, end: float) -> None:
+    spans = [
+        agent("turn", 0, 300, attributes=numbered(3)),
+        served("orphan", start, end, trace="u", attributes=numbered(3)),
+    ]
+    ledger = account("c", spans)
+    assert [(turn.number, turn.root.name) for turn in ledger.turns] == [(3, "turn")]
+    assert {segment.turn for segment in ledger.segments} == {3}
+
+
+def test_an_orphan_joins_the_one_of_two_turns_of_its_number_that_holds_it() -> None:
+    spans = [
+        agent("one", 0, 9000, attributes=numbered(1)),
+        agent("two", 8000, 8100, trace="v", attributes=numbered(1)),
+        tool("orphan", 8500, 9500, trace="u", attributes=numbered(1)),
+    ]
+    assert turns(account("c", spans)) == [(1, "one", 0, 9400), (2, "two", 8000, 100)]
+
+
+def test_what_a_server_did_minutes_away_is_no_turn_and_makes_none_longer() -> None:
+    spans = [
+        agent("turn", 0, 300, attributes=numbered(1)),
+        served("stale", 180_000, 180_010, trace="u", attributes=numbered(1)),
+    ]
+    ledger = account("c", spans)
+    assert turns(ledger) == [(1, "turn", 0, 300)]
+    assert (ledger.turns[0].end_ns, ledger.active_ns, ledger.idle_ns) == (300 * MS, 310 * MS, 179_700 * MS)
+    assert Stage.UNATTRIBUTED not in stage_ms(ledger)
+
+
+def test_loose_work_minutes_away_is_a_turn_of_its_trace() -> None:
+    spans = [
+        agent("turn", 0, 300, attributes=numbered(1)),
+        chat("lost", 60_000, 60_100, trace="u", parent_id="f" * 16, attributes=numbered(1)),
+        tool("look up", 60_150, 60_200, trace="u", parent_id="f" * 16),
+    ]
+    ledger = account("c", spans)
+    assert turns(ledger) == [(1, "turn", 0, 300), (2, "lost", 60_000, 200)]
+    assert ledger.idle_ns == 59_700 * MS
+
+
+def test_an_orphan_in_the_trace_of_a_turn_belongs_to_it_but_does_not_make_it_longer() -> None:
+    spans = [agent("turn", 0, 300), tool("orphan", 60_000, 60_100, parent_id="f" * 16)]
+    ledger = account("c", spans)
+    assert turns(ledger) == [(1, "turn", 0, 400)]
+    assert (ledger.turns[0].end_ns, ledger.idle_ns) == (300 * MS, 59_700 * MS)
 
 
 def test_a_session_opened_before_the_first_turn_is_active_time_outside_of_it() -> None:
@@ -159,3 +231,11 @@ def test_the_service_is_that_of_the_first_turn() -> None:
     spans = [span("mcp.connect x", 0, 10, service="tool"), agent("turn", 20, 30, service="agent")]
     assert account("c", spans).service == "agent"
     assert account("c", []).service == "unknown_service"
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**31, 10**18])
+def test_a_number_that_no_turn_can_have_is_ignored(number: int) -> None:
+    """One such span made every list and /metrics answer 500."""
+    assert [turn.number for turn in account("c", [agent("turn", 0, 30, attributes={semconv.TURN: number})]).turns] == [
+        1
+    ]
