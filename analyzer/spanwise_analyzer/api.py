@@ -35,16 +35,13 @@ def conversations(books: Books) -> APIRouter:
 
     @api.get("/conversations", response_model=Conversations, responses=documented(422))
     def list_conversations(asked: Annotated[ListQuestion, Query()]) -> Response:
-        reader = books.reader()
-        filters = question.selection(asked)
-        try:
-            found = reader.ledgers(filters, sort=asked.sort, limit=asked.limit, cursor=asked.cursor)
-        except ValueError as error:
-            raise Invalid("cursor", str(error)) from error
-        return reply(listing.conversations(found))
+        return reply(listing.paged(books.reader(), asked))
 
     @api.get("/conversations/{conversation_id:path}/timeline", response_model=Timeline, responses=documented(404))
     def get_timeline(conversation_id: str) -> Response:
+        whole = books.answer(f"{conversation_id}/timeline")
+        if whole is not None:  # an id may itself end like this path
+            return document(whole)
         ledger = books.ledger(conversation_id)
         if ledger is None:
             raise _unknown(conversation_id)

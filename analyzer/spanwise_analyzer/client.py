@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
+from http.client import HTTPException, InvalidURL
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
@@ -16,7 +17,9 @@ from urllib.parse import quote, urlencode
 from spanwise_analyzer import listing, question
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.database import opened
+from spanwise_analyzer.problem import MEDIA_TYPE
 from spanwise_analyzer.question import ListQuestion
+from spanwise_analyzer.settings import ServeSettings
 from spanwise_analyzer.shapes import dump
 from spanwise_collector.store import Store
 
@@ -42,12 +45,13 @@ class ServerSource:
     """A running server."""
 
     def __init__(self, url: str) -> None:
-        self._url = url.rstrip("/")
+        self._url = (url if "://" in url else f"http://{url}").rstrip("/")
 
     def conversations(self, **asked: Any) -> Document:
         """See Source."""
         found = self._get("/api/v1/conversations", asked)
-        assert found is not None  # noqa: S101 - the list always exists
+        if found is None:  # the list always exists
+            raise Unavailable(self._foreign())
         return found
 
     def conversation(self, conversation_id: str) -> Document | None:
@@ -62,14 +66,28 @@ class ServerSource:
                 document: Document = json.load(answer)
                 return document
         except urllib.error.HTTPError as error:
-            if error.code == HTTPStatus.NOT_FOUND:
-                return None
+            self._check_unknown(error)
+            return None
+        except (OSError, ValueError, HTTPException) as error:
+            raise Unavailable(self._unanswered(error)) from error
+
+    def _check_unknown(self, error: urllib.error.HTTPError) -> None:
+        """Raise Unavailable unless it is the API that says so and says that it does not know."""
+        if error.code != HTTPStatus.NOT_FOUND:
             raise Unavailable(f"{self._url} answered {error.code}: {_detail(error)}") from error
-        except (OSError, ValueError) as error:
-            raise Unavailable(
-                f"no Spanwise server answers at {self._url} ({_reason(error)}); "
-                "start one with `spanwise serve`, name another with --url, or read a file with --db"
-            ) from error
+        if error.headers.get_content_type() != MEDIA_TYPE:
+            raise Unavailable(self._foreign()) from error
+
+    def _foreign(self) -> str:
+        return f"{self._url} is not a Spanwise API; is it the OTLP port? the API is on {_port()}"
+
+    def _unanswered(self, error: Exception) -> str:
+        if isinstance(error, HTTPException) and not isinstance(error, InvalidURL):
+            return f"{self._url} does not speak HTTP; is it the gRPC port? the API is on {_port()}"
+        return (
+            f"no Spanwise server answers at {self._url} ({_reason(error)}); "
+            "start one with `spanwise serve`, name another with --url, or read a file with --db"
+        )
 
 
 class FileSource:
@@ -112,6 +130,10 @@ def source(asked: Namespace) -> Iterator[Source]:
         yield FileSource(store)
     finally:
         store.close()
+
+
+def _port() -> int:
+    return ServeSettings().port
 
 
 def _detail(error: urllib.error.HTTPError) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 NONE = "-"
 _SECOND_MS = 1000
 _MINUTE_MS = 60_000
@@ -31,6 +33,12 @@ def three(number: float) -> str:
     if abs(number) >= 100:  # noqa: PLR2004 - digits before the point
         return f"{number:.0f}"
     return f"{number:.1f}" if abs(number) >= 10 else f"{number:.2f}"  # noqa: PLR2004 - as above
+
+
+def spread(saving: Mapping[str, float]) -> str:
+    """From ``low`` to ``high`` in ms; empty where both read the same."""
+    low, high = duration(saving["low"]), duration(saving["high"])
+    return "" if low == high else f"{low} to {high}"
 
 
 def percent(share: float | None) -> str:

@@ -6,8 +6,19 @@ from collections.abc import Sequence
 
 from spanwise.stages import Stage
 from spanwise_analyzer.moment import rfc3339
+from spanwise_analyzer.problem import Invalid
+from spanwise_analyzer.question import ListQuestion, selection
 from spanwise_analyzer.shapes import Attribution, AttributionGroup, Conversations, Dominant, Row, ms
-from spanwise_collector.store import AttributionRow, LedgerPage, LedgerSummary
+from spanwise_collector.store import AttributionRow, LedgerPage, LedgerSummary, Reader
+
+
+def paged(reader: Reader, asked: ListQuestion) -> Conversations:
+    """One page of the list; Invalid if its cursor is none that this list gave."""
+    try:
+        found = reader.ledgers(selection(asked), sort=asked.sort, limit=asked.limit, cursor=asked.cursor)
+    except ValueError as error:
+        raise Invalid("cursor", str(error)) from error
+    return conversations(found)
 
 
 def conversations(page: LedgerPage) -> Conversations:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,10 +16,12 @@ from rich.table import Table
 
 from spanwise_analyzer import command
 from spanwise_analyzer.client import Document, Source
-from spanwise_analyzer.figures import bar, count, duration, percent
+from spanwise_analyzer.figures import bar, count, duration, percent, spread
 
 _BAR = 24
 _EVIDENCE = 5
+_NAMED = 10  # conversations that a prefix with several meanings is answered with
+_PAGE = 1000
 COLOURS = {
     "connection": "magenta",
     "model": "blue",
@@ -32,7 +35,9 @@ COLOURS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report; 0, or 1 when there is nothing to read or no such conversation."""
     parser = command.parser("report", "Explain one conversation: where its time went and what to change.")
-    parser.add_argument("id", nargs="?", metavar="ID", help="conversation id (default: the newest conversation)")
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="conversation id or the start of one (default: the newest conversation)"
+    )
     return command.run(parser, arguments, lambda asked, source: _report(parser, asked, source))
 
 
@@ -42,7 +47,10 @@ def _report(parser: ArgumentParser, asked: Namespace, source: Source) -> int:
         return command.failed(parser, "there is no conversation yet")
     said = source.conversation(conversation_id)
     if said is None:
-        return command.failed(parser, f"no conversation {conversation_id!r} in this store")
+        meant = list(_meant(conversation_id, source))
+        said = source.conversation(meant[0]) if len(meant) == 1 else None
+        if said is None:
+            return command.failed(parser, _unclear(conversation_id, meant))
     if asked.json:
         command.print_json(said)
     else:
@@ -53,6 +61,25 @@ def _report(parser: ArgumentParser, asked: Namespace, source: Source) -> int:
 def _newest(source: Source) -> str | None:
     found = source.conversations(limit=1)["conversations"]
     return found[0]["conversation_id"] if found else None
+
+
+def _meant(prefix: str, source: Source) -> Iterator[str]:
+    """Ids of all conversations that begin so."""
+    cursor = None
+    while True:
+        page = source.conversations(limit=_PAGE, cursor=cursor)
+        ids = (row["conversation_id"] for row in page["conversations"])
+        yield from (found for found in ids if found.startswith(prefix))
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return
+
+
+def _unclear(prefix: str, meant: Sequence[str]) -> str:
+    if not meant:
+        return f"no conversation {prefix!r} in this store"
+    more = f" and {len(meant) - _NAMED} more" if len(meant) > _NAMED else ""
+    return f"{prefix!r} is the start of {len(meant)} conversations: {', '.join(meant[:_NAMED])}{more}"
 
 
 def show(said: Document, console: Console) -> None:
@@ -67,7 +94,7 @@ def _parts(said: Document) -> Iterator[RenderableType]:
     yield from (f"[yellow]![/] [bold]{escape(row['code'])}[/]  {escape(row['text'])}" for row in said["notices"])
     yield from _advice(said)
     yield _tokens(said["tokens"])
-    yield from (f"[dim]odd: {escape(row['code'])}  {escape(row['text'])}[/]" for row in said["problems"])
+    yield from _problems(said["problems"])
 
 
 def _head(said: Document) -> str:
@@ -95,11 +122,19 @@ def _stages(said: Document) -> Table:
     return table
 
 
+def _problems(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """One line for each kind of oddity, with the number of spans where it was seen more than once."""
+    for (code, text), times in Counter((row["code"], row["text"]) for row in rows).items():
+        many = f"{times} spans: " if times > 1 else ""
+        yield f"[dim]odd: {escape(code)}  {many}{escape(text)}[/]"
+
+
 def _advice(said: Document) -> Iterator[RenderableType]:
     if not said["recommendations"]:
         yield "Nothing to change: no rule of the guide holds for this conversation."
     for number, advice in enumerate(said["recommendations"], start=1):
-        sure = f"[dim]{advice['priority']}, {advice['kind']}[/]"
+        kind = f", {advice['kind']}" if advice["saving_ms"] else ""
+        sure = f"[dim]{advice['priority']}{kind}[/]"
         yield f"\n[bold]{number}. {escape(advice['title'])}[/]  [cyan]{advice['rule']}[/] {sure}"
         yield from (Padding(line, (0, 0, 0, 3)) for line in _lines(advice))
 
@@ -124,8 +159,7 @@ def _saving(advice: Mapping[str, Any]) -> str:
     if saving is None:
         return "[dim]no time saving is claimed[/]"
     part = f", {percent(advice['share_of_active'])} of the active time" if advice["share_of_active"] is not None else ""
-    spread = f"{duration(saving['low'])} to {duration(saving['high'])}"
-    return f"saves [bold]{duration(saving['expected'])}[/] ({spread}{part})"
+    return f"saves [bold]{duration(saving['expected'])}[/] ({spread(saving) or advice['kind']}{part})"
 
 
 def _tokens(bill: Mapping[str, Any]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -20,6 +22,7 @@ from spanwise_collector.receiver import Receiver
 from spanwise_collector.settings import ReceiverSettings
 
 _POLL_S = 0.5
+_TAKEN = "is another `spanwise serve` running? choose another port with --port / --otlp-http-port / --otlp-grpc-port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,15 @@ class Server:
     def start(cls, settings: ServeSettings, receiving: ReceiverSettings) -> Self:
         """Open the file and all ports; raises DatabaseInUse or OSError, and leaves nothing open then."""
         with ExitStack() as parts:
-            listener = parts.enter_context(_listen(settings.host, settings.port))
+            with _binding():
+                listener = parts.enter_context(_listen(settings.host, settings.port))
             store = opened(settings.db)
             parts.callback(store.close)
             books = Books(store)
             parts.callback(books.close)
             receiver = Receiver(store, receiving)
-            bound = receiver.start()
+            with _binding():
+                bound = receiver.start()
             monitor = Monitor(store, books, receiver.counts)
             api = ApiThread(application(books, monitor), listener, drain_seconds=settings.drain_seconds)
             parts.callback(api.stop)
@@ -106,12 +111,23 @@ class ApiThread:
             self._thread.join()
 
 
+@contextmanager
+def _binding() -> Iterator[None]:
+    """Say what a taken port means and what to do; gRPC does not tell why it cannot bind."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (None, errno.EADDRINUSE):
+            raise
+        raise OSError(f"{error.strerror or error}; {_TAKEN}") from error
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        raise OSError(f"cannot listen on {host} port {port}: {error.strerror or error}") from error
+        raise OSError(error.errno, f"cannot listen on {host} port {port}: {error.strerror or error}") from error
 
 
 def _url(listener: socket.socket, host: str) -> str:

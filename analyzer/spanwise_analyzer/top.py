@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from spanwise_analyzer import command, moment
@@ -19,12 +21,18 @@ from spanwise_analyzer.report import COLOURS
 
 _BAR = 12
 _MOST = 1000
+_PIPED = 130  # columns at least where no terminal limits them
+_ADVICE = 11  # columns for a rule's name when it has to wrap: the longest part between its hyphens
+_RIGHT = frozenset({"turns", "active", "share", "saves"})
+_BARS = ""  # the bars need no heading
+# What a narrow terminal goes without, step by step; the identifiers and the numbers that remain are never cut.
+_WITHOUT = ((), (_BARS,), (_BARS, "service"), (_BARS, "service", "turns"), (_BARS, "service", "turns", "share"))
 _CANDIDATES = 200  # conversations whose savings are looked at: the slowest ones, where savings can be large
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the ranking; 0, or 1 when there is nothing to read."""
-    parser = command.parser("top", "Rank conversations by active time or by what could be saved.")
+    parser = command.parser("top", "The conversations, the longest first, or those first that could save most.")
     parser.add_argument("--by", choices=("active", "saving"), default="active", help="what to rank by (default active)")
     parser.add_argument("-n", "--limit", type=_limit, default=20, help="how many, at most 1000 (default 20)")
     parser.add_argument("--since", type=_moment, help="RFC 3339 or an age such as -1h")
@@ -41,7 +49,7 @@ def _top(parser: ArgumentParser, asked: Namespace, source: Source) -> int:
     if asked.json:
         command.print_json({"by": asked.by, "conversations": rows})
     elif rows:
-        Console().print(_table(rows))
+        show(rows, _console())
     else:
         return command.failed(parser, "there is no such conversation yet")
     return 0
@@ -58,29 +66,55 @@ def _saving_first(row: Mapping[str, Any]) -> tuple[float, float]:
     return -(saving["expected"] if saving else 0.0), -row["active_ms"]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("conversation", "service", "turns", "active", "long pole", "share", "", "change first", "saves"):
-        table.add_column(name, justify="right" if name in {"turns", "active", "share", "saves"} else "left")
-    for row in rows:
-        table.add_row(*_cells(row))
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=max(console.width, _PIPED))
+
+
+def show(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """The table with as many columns as fit; one that cannot fit is wider than the terminal rather than cut."""
+    cells = [_cells(row) for row in rows]
+    whole = [_table(cells, without) for without in _WITHOUT[:-1]]
+    wrapped = [_table([_wrapped(row) for row in cells], without) for without in _WITHOUT[-2:]]
+    for table in (*whole, *wrapped):
+        width = _width(table, console)
+        if width <= console.width:
+            break
+    console.width = max(console.width, width)
+    console.print(table)
+
+
+def _width(table: Table, console: Console) -> int:
+    return Measurement.get(console, console.options.update(max_width=2**16), table).maximum
+
+
+def _table(cells: Sequence[Mapping[str, str]], without: Sequence[str]) -> Table:
+    names = [name for name in cells[0] if name not in without]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for name in names:
+        table.add_column(name, justify="right" if name in _RIGHT else "left", no_wrap=True)
+    for row in cells:
+        table.add_row(*(row[name] for name in names))
     return table
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _wrapped(row: Mapping[str, str]) -> dict[str, str]:
+    return {**row, "change": "\n".join(textwrap.wrap(row["change"], _ADVICE))}
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, str]:
     pole, saving = row["dominant"], row["saving_ms"]
-    drawn = f"[{COLOURS[pole['group']]}]{bar(pole['share'], width=_BAR)}[/]" if pole else ""
-    return [
-        escape(row["conversation_id"]),
-        escape(row["service"]),
-        str(row["turns"]),
-        duration(row["active_ms"]),
-        pole["stage"] if pole else NONE,
-        percent(pole["share"] if pole else None),
-        drawn,
-        row["recommendation"] or "[dim]nothing[/]",
-        duration(saving["expected"] if saving else None),
-    ]
+    return {
+        "conversation": escape(row["conversation_id"]),
+        "service": escape(row["service"]),
+        "turns": str(row["turns"]),
+        "active": duration(row["active_ms"]),
+        "long pole": pole["stage"] if pole else NONE,
+        "share": percent(pole["share"] if pole else None),
+        _BARS: f"[{COLOURS[pole['group']]}]{bar(pole['share'], width=_BAR)}[/]" if pole else "",
+        "change": row["recommendation"] or "nothing",
+        "saves": duration(saving["expected"] if saving else None),
+    }
 
 
 def _limit(text: str) -> int:

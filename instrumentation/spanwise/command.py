@@ -15,11 +15,11 @@ MISSING = 2  # exit code where an extra is not installed
 
 _HELP = {
     "run": "run a program with instrumentation: spanwise run -- python agent.py",
-    "doctor": "show versions and whether the collector can be reached",
+    "doctor": "show versions and whether spans would arrive at the collector",
     "serve": "collect, explain and show traces",
     "report": "explain conversations in the terminal",
-    "top": "which stages cost most, live",
-    "demo": "a real agent, twenty planted causes",
+    "top": "the conversations, the longest first",
+    "demo": "a real agent in twenty-two scenarios: a healthy one and twenty-one planted causes",
 }
 _EXTRAS = {"demo": "demo"}  # every other one needs the server
 
@@ -59,7 +59,8 @@ def _loaded(name: str) -> Callable[[Sequence[str]], Any] | None:
         command: Callable[[Sequence[str]], Any] = found[name].load()
     except ImportError as error:
         extra = _EXTRAS.get(name, "server")
-        sys.stderr.write(f"spanwise {name} needs more: pip install 'spanwise[{extra}]' ({error})\n")
+        clone = f"in a clone: pip install -e '.[{extra}]'"
+        sys.stderr.write(f"spanwise {name} needs more: pip install 'spanwise[{extra}]'; {clone} ({error})\n")
         return None
     return command
 

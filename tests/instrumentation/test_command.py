@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.instrumentation.model import ModelServer, Reply
 
 from spanwise import doctor, run
 from spanwise.command import main
@@ -25,6 +26,29 @@ def spanwise(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     command = [sys.executable, "-m", "spanwise.command", *arguments]
     return subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Takes no spans."""
+
+    def do_POST(self) -> None:
+        """Refuse."""
+        self.send_response(503)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """The address of a collector that is out of order."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture
@@ -91,7 +115,9 @@ class Broken:
 def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanwise.command.entry_points", lambda group: [Broken()] if group else [])
     assert main(["serve"]) == 2
-    assert "pip install 'spanwise[server]'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "pip install 'spanwise[server]'" in said
+    assert "pip install -e '.[server]'" in said
 
 
 class Listing:
@@ -115,11 +141,17 @@ def test_commands_of_other_packages_get_their_arguments(monkeypatch: pytest.Monk
     assert list(Listing.given) == ["--json", "x"]
 
 
-def test_the_doctor_finds_a_collector(model: ModelServer) -> None:
-    model.replies = [Reply({})]
-    address = model.url.removesuffix("/v1")
-    findings = list(doctor.examine({"OTEL_EXPORTER_OTLP_ENDPOINT": address}))
-    assert findings[-1] == doctor.Finding(ok=True, text=f"{address}/v1/traces: reachable (http/protobuf)")
+def test_the_doctor_says_that_an_answer_other_than_200_loses_spans(refusing: str) -> None:
+    finding = list(doctor.examine({"OTEL_EXPORTER_OTLP_ENDPOINT": refusing}))[-1]
+    text = f"{refusing}/v1/traces: not ok, spans would be lost: the answer is 503"
+    assert finding == doctor.Finding(ok=False, text=text)
+
+
+def test_the_doctor_describes_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["doctor", "--help"])
+    assert left.value.code == 0
+    assert "whether spans would be taken" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_doctor_says_what_keeps_spans_from_arriving() -> None:

@@ -18,6 +18,8 @@ from spanwise_analyzer.books import Books
 from spanwise_analyzer.page import chart
 from spanwise_analyzer.problem import Unknown
 from spanwise_analyzer.question import ListQuestion
+from spanwise_analyzer.shapes import Row
+from spanwise_collector.store import Reader
 
 _STATIC = {"style.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 _HEADERS = {
@@ -37,18 +39,19 @@ def router(books: Books) -> APIRouter:
     def conversations(request: Request) -> Response:
         asked = _asked(request)
         reader = books.reader()
-        filters = question.selection(asked)
-        found = listing.conversations(reader.ledgers(filters, sort=asked.sort, limit=asked.limit, cursor=asked.cursor))
-        where = listing.attribution(reader.attribution(["stage"], filters), group_by=["stage"])
+        found = listing.paged(reader, asked)
+        where = listing.attribution(reader.attribution(["stage"], question.selection(asked)), group_by=["stage"])
         onward = urlencode({**request.query_params, "cursor": found.next_cursor}) if found.next_cursor else None
-        return _page("conversations.html", found=found, where=chart.groups(where), asked=asked, onward=onward)
+        savings = {row.conversation_id: _saving(reader, row) for row in found.conversations}
+        parts = chart.groups(where)
+        return _page("conversations.html", found=found, where=parts, asked=asked, onward=onward, savings=savings)
 
     @pages.get("/conversations/{conversation_id:path}")
     def conversation(conversation_id: str) -> Response:
         ledger = books.ledger(conversation_id)
         document = books.answer(conversation_id)
         if ledger is None or document is None:
-            raise Unknown(f"no conversation {conversation_id!r} in this store")
+            return _page("unknown.html", status=404, conversation_id=conversation_id)
         timeline = course.timeline(ledger)
         said = json.loads(document)
         return _page("conversation.html", said=said, turns=chart.turns(said, timeline))
@@ -64,15 +67,24 @@ def router(books: Books) -> APIRouter:
 
 
 def _asked(request: Request) -> ListQuestion:
-    """What the form asks; an empty field means any."""
+    """What the form asks; an empty field means any, and people look for the longest first."""
+    given = {name: value for name, value in request.query_params.items() if value}
     try:
-        return ListQuestion.model_validate({name: value for name, value in request.query_params.items() if value})
+        return ListQuestion.model_validate({"sort": "active", **given})
     except ValidationError as error:
         raise RequestValidationError([{**item, "loc": ("query", *item["loc"])} for item in error.errors()]) from error
 
 
-def _page(template: str, **values: Any) -> Response:
-    return Response(_ENVIRONMENT.get_template(template).render(values), media_type="text/html", headers=_HEADERS)
+def _saving(reader: Reader, row: Row) -> float | None:
+    """What the first thing to change is expected to save, in ms; None where nothing is claimed."""
+    stored = reader.ledger(row.conversation_id) if row.recommendation else None
+    first = json.loads(stored.answer)["recommendations"][:1] if stored else []
+    return first[0]["saving_ms"]["expected"] if first and first[0]["saving_ms"] else None
+
+
+def _page(template: str, *, status: int = 200, **values: Any) -> Response:
+    text = _ENVIRONMENT.get_template(template).render(values)
+    return Response(text, status, media_type="text/html", headers=_HEADERS)
 
 
 def _environment() -> Environment:
@@ -84,6 +96,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {"duration": figures.duration, "percent": figures.percent, "count": figures.count}
+    found.filters["spread"] = figures.spread
     found.filters["path"] = lambda text: quote(text, safe="")
     found.globals["stages"] = [stage for stage in Stage if stage.active]
     return found

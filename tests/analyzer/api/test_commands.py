@@ -61,6 +61,37 @@ def test_report_of_an_unknown_conversation_is_one_line_and_exit_code_one(filled:
     assert (found.returncode, found.stdout, len(found.stderr.splitlines())) == (1, "", 1)
 
 
+@pytest.mark.parametrize("command", [["top"], ["report"], ["report", "c-1"]])
+@pytest.mark.parametrize(
+    ("port", "words"),
+    [
+        ("otlp_grpc", "does not speak HTTP; is it the gRPC port? the API is on 4320"),
+        ("otlp_http", "is not a Spanwise API"),
+    ],
+)
+def test_a_port_that_is_not_the_api_is_said_in_one_line(filled: Any, command: list[str], port: str, words: str) -> None:
+    found = run(*command, "--url", filled.addresses[port])
+    assert (found.returncode, found.stdout, len(found.stderr.splitlines())) == (1, "", 1)
+    assert words in found.stderr
+
+
+def test_an_address_needs_no_scheme(filled: Any) -> None:
+    found = run("report", "c-2", "--json", "--url", filled.addresses["api"].removeprefix("http://"))
+    assert json.loads(found.stdout)["conversation_id"] == "c-2"
+
+
+def test_the_start_of_an_id_is_enough_where_only_one_begins_so(server: Any, conversation: Callable[..., Any]) -> None:
+    server.send(conversation("unlike-others", "a11"))
+    found = run("report", "unlike", "--json", "--url", server.addresses["api"])
+    assert json.loads(found.stdout)["conversation_id"] == "unlike-others"
+
+
+def test_the_start_of_several_ids_lists_them(filled: Any) -> None:
+    found = run("report", "c-", "--url", filled.addresses["api"])
+    assert (found.returncode, found.stdout, len(found.stderr.splitlines())) == (1, "", 1)
+    assert "'c-' is the start of 3 conversations: c-3, c-2, c-1" in found.stderr
+
+
 def test_top_ranks_by_active_time(filled: Any) -> None:
     found = run("top", "--json", "--limit", "2", "--url", filled.addresses["api"])
     assert [row["conversation_id"] for row in json.loads(found.stdout)["conversations"]] == ["c-1", "c-2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -49,3 +50,18 @@ def test_error_answers_are_described_as_problems(server: Any) -> None:
     answers = paths["/api/v1/conversations/{conversation_id}"]["get"]["responses"]
     assert list(answers["404"]["content"]) == ["application/problem+json"]
     assert list(answers["200"]["content"]) == ["application/json"]
+
+
+@pytest.mark.parametrize("cursor", ["garbage", "%FF", "bnVsbA==", "W10=", "W0luZmluaXR5LCJ4Il0=", "W1tb"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/conversations"])
+def test_a_cursor_that_no_list_gave_is_the_askers_mistake(server: Any, path: str, cursor: str) -> None:
+    answer = server.get(f"{path}?cursor={cursor}")
+    assert (422, "application/problem+json") == (answer.status, answer.media_type)
+
+
+def test_an_id_may_end_like_another_path(server: Any, conversation: Callable[..., Any]) -> None:
+    server.send(conversation("ends", "e0d5"))
+    server.send(conversation("ends/timeline", "e0d6"))
+    answer = server.get("/api/v1/conversations/ends%2Ftimeline").json
+    assert "ends/timeline" == answer["conversation_id"]
+    assert answer["stages"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spanwise_analyzer.figures import bar, count, duration, percent
+from spanwise_analyzer.figures import bar, count, duration, percent, spread
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,8 @@ def test_unknown_is_a_dash_and_not_zero() -> None:
 
 def test_thousands_stand_apart() -> None:
     assert count(1_234_567) == "1\N{THIN SPACE}234\N{THIN SPACE}567"
+
+
+def test_an_interval_whose_ends_read_the_same_is_none() -> None:
+    assert spread({"low": 1620.0, "expected": 1620.0, "high": 1621.0}) == ""
+    assert spread({"low": 900.0, "expected": 1620.0, "high": 2000.0}) == "900 ms to 2.00 s"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -34,7 +35,7 @@ def page(server: Any, path: str) -> str:
 def test_the_list_shows_each_conversation_with_its_long_pole(server: Any, conversation: Callable[..., Any]) -> None:
     server.send(conversation("paged", "9a6e", slow=2))
     text = page(server, "/?tool=lookup&sort=started")
-    row = re.search(r"<tr>\s*<th scope=\"row\"><a href=\"/conversations/paged\">.*?</tr>", text, re.DOTALL)
+    row = re.search(r"<tr>\s*<th scope=\"row\"><a href=\"/conversations/paged\".*?</tr>", text, re.DOTALL)
     assert row is not None
     for words in ("shop", "2.00 s", "model.call", "60.0 %"):
         assert words in row[0]
@@ -69,3 +70,33 @@ def test_an_empty_filter_means_any_and_a_wrong_one_is_named(server: Any) -> None
     assert server.get("/?since=yesterday").status == 422
     assert server.get("/conversations/nobody").status == 404
     assert server.get("/static/..%2Froutes.py").status == 404
+
+
+def test_an_unknown_conversation_is_a_page_with_the_way_back(server: Any) -> None:
+    answer = server.get("/conversations/%3Cnope%3E")
+    text = answer.body.decode()
+    assert (answer.status, answer.media_type) == (404, "text/html")
+    assert "/" in Loads(text).addresses
+    assert "&lt;nope&gt;" in text
+
+
+def test_the_list_shows_the_longest_first_and_newest_first_on_request(
+    start: Callable[..., Any], conversation: Callable[..., Any], tmp_path: Path
+) -> None:
+    running = start(tmp_path / "spans.duckdb")
+    for number, slow in enumerate((1.0, 3.0, 2.0), start=1):
+        running.send(conversation(f"n-{number}", f"{number}", at_ms=60_000.0 * number, slow=slow))
+
+    def order(path: str) -> list[str]:
+        links = (found.rpartition("/conversations/") for found in Loads(page(running, path)).addresses)
+        return [name for before, link, name in links if link and not before]
+
+    assert order("/") == ["n-2", "n-3", "n-1"]
+    assert order("/?sort=started") == ["n-3", "n-2", "n-1"]
+
+
+def test_a_service_that_is_named_like_its_agent_is_named_once(server: Any, conversation: Callable[..., Any]) -> None:
+    server.send(conversation("twice", "2a", service="support"), conversation("other", "2b", service="shop"))
+    assert '<dd>support <span class="muted">support</span></dd>' not in page(server, "/conversations/twice")
+    assert "<dd>support</dd>" in page(server, "/conversations/twice")
+    assert '<dd>shop <span class="muted">support</span></dd>' in page(server, "/conversations/other")

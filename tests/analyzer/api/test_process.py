@@ -39,6 +39,7 @@ def test_a_port_that_is_taken_is_named_in_one_line(server: Any, tmp_path: Path) 
     found = run("serve", "--db", str(tmp_path / "spans.duckdb"), "--port", port)
     assert (found.returncode, len(found.stderr.splitlines())) == (1, 1)
     assert port in found.stderr
+    assert "is another `spanwise serve` running? choose another port with --port" in found.stderr
     assert not (tmp_path / "spans.duckdb").exists()
 
 
