@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from spanwise import semconv, sizes
+from spanwise.text import encodable
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 MAX_CHARACTERS = 16_384
@@ -28,7 +29,7 @@ def captured() -> bool:
 def text(value: Any) -> tuple[str, int]:
     """``value`` as text (JSON unless it is a string), cut at the limit, and its length before the cut."""
     whole = value if isinstance(value, str) else sizes.encoded(value).decode("utf-8", "replace")
-    return whole[:MAX_CHARACTERS], len(whole)
+    return encodable(whole[:MAX_CHARACTERS]), len(whole)
 
 
 def attributes(name: str, value: Any) -> dict[str, str | int]:

@@ -9,11 +9,13 @@ from opentelemetry.context import Context, create_key, get_current, get_value, s
 from opentelemetry.trace import Span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv
+from spanwise import semconv, text
 from spanwise.hashing import hashed, key_id
 
 _BAGGAGE = (semconv.BAGGAGE_CONVERSATION_ID, semconv.BAGGAGE_TURN)
 _ANYWHERE = "*"
+_MAX_TURN = 2**31 - 1
+_MAX_TURN_DIGITS = 10
 _USER = create_key("spanwise-user")
 _TURN_SPAN = create_key("spanwise-turn-span")
 
@@ -23,13 +25,20 @@ _hosts: set[str] = set()
 def conversation_id(ctx: Context | None = None) -> str | None:
     """The conversation that ``ctx`` (default: the current context) belongs to."""
     value = baggage.get_baggage(semconv.BAGGAGE_CONVERSATION_ID, ctx)
-    return str(value) if value not in (None, "") else None
+    # What came from outside was bounded by nobody.
+    return None if value is None else text.identifier(value) or None
 
 
 def turn_number(ctx: Context | None = None) -> int | None:
-    """The turn that ``ctx`` belongs to, counted from 1."""
+    """The turn that ``ctx`` belongs to, counted from 1; None where what came from outside is no such number."""
     value = str(baggage.get_baggage(semconv.BAGGAGE_TURN, ctx) or "")
-    return int(value) if value.isdecimal() else None
+    plain = value.isascii() and value.isdecimal() and len(value) <= _MAX_TURN_DIGITS
+    return int(value) if plain and is_turn(int(value)) else None
+
+
+def is_turn(number: object) -> bool:
+    """Whether ``number`` can be the number of a turn: 1 to 2^31 - 1."""
+    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= _MAX_TURN
 
 
 def turn_span(ctx: Context | None = None) -> Span | None:
@@ -41,8 +50,8 @@ def turn_span(ctx: Context | None = None) -> Span | None:
 def with_conversation(conversation: str, user: str | None = None, ctx: Context | None = None) -> Context:
     """``ctx`` inside a conversation; the user stays in this process and is only ever written as a keyed hash."""
     fresh = baggage.remove_baggage(semconv.BAGGAGE_TURN, ctx)
-    inside = baggage.set_baggage(semconv.BAGGAGE_CONVERSATION_ID, str(conversation), fresh)
-    return inside if user is None else set_value(_USER, str(user), inside)
+    inside = baggage.set_baggage(semconv.BAGGAGE_CONVERSATION_ID, text.identifier(conversation), fresh)
+    return inside if user is None else set_value(_USER, text.encodable(user), inside)
 
 
 def with_turn(number: int | None, ctx: Context | None = None) -> Context:
@@ -85,6 +94,19 @@ def without_conversation(ctx: Context | None = None) -> Context:
     for name in _BAGGAGE:
         ctx = baggage.remove_baggage(name, ctx)
     return get_current() if ctx is None else ctx
+
+
+def writable(ctx: Context | None = None) -> Context | None:
+    """``ctx`` with baggage that a header can hold; None where it is so already.
+
+    The program's own baggage is none of our business, but without us nobody would have tried to send it.
+    """
+    found = ctx
+    for name, value in baggage.get_all(ctx).items():
+        clean = text.encodable(name), text.encodable(value)
+        if clean != (name, str(value)):
+            found = baggage.set_baggage(*clean, baggage.remove_baggage(name, found))
+    return None if found is ctx else found
 
 
 def allow_host(host: str) -> None:

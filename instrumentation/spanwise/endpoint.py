@@ -23,6 +23,7 @@ PATH = "/v1/traces"
 DEFAULTS = {HTTP: "http://127.0.0.1:4318" + PATH, GRPC: "http://127.0.0.1:4317"}
 
 _log = logging.getLogger("spanwise")
+_named: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,20 @@ def exporter(target: Endpoint) -> SpanExporter:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
 
     return Http(endpoint=target.url)
+
+
+def name(argument: str | None) -> None:
+    """Remember the endpoint that the program named, for the processes that it starts."""
+    global _named  # noqa: PLW0603 - one process has one instrumentation
+    _named = argument
+
+
+def variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variable that says the same as the endpoint that the program named; none where one says something already."""
+    if not _named or environ.get(OTEL_EXPORTER_OTLP_ENDPOINT) or environ.get(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT):
+        return {}
+    base = _protocol(environ) == GRPC or _with_path(_named) != _named
+    return {OTEL_EXPORTER_OTLP_ENDPOINT if base else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: _named}
 
 
 def _protocol(environ: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import content, hashing, semconv, sizes
+from spanwise import content, hashing, semconv, sizes, text
 from spanwise.safety import guarded
 from spanwise.spanscope import SpanScope
 
@@ -26,7 +26,7 @@ class ToolScope(SpanScope):
 
     def described(self) -> tuple[str, Mapping[str, AttributeValue]]:
         """Span name and attributes."""
-        name = self._name or "tool"
+        name = text.encodable(self._name or "tool")
         found: dict[str, AttributeValue] = {
             semconv.GEN_AI_OPERATION_NAME: semconv.OPERATION_EXECUTE_TOOL,
             semconv.GEN_AI_TOOL_NAME: name,
@@ -45,7 +45,9 @@ class ToolScope(SpanScope):
 
     def fresh(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolScope:
         """One run of ``fn``, with its arguments by name."""
-        return ToolScope(self._name or fn.__name__, self._hints, _bound(fn, args, kwargs))
+        return ToolScope(
+            self._name or getattr(fn, "__name__", type(fn).__name__), self._hints, _bound(fn, args, kwargs)
+        )
 
 
 @overload
@@ -118,7 +120,7 @@ def _arguments(arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
 
 
 def _result(value: Any) -> dict[str, AttributeValue]:
-    encoded = value.encode() if isinstance(value, str) else sizes.encoded(value)
+    encoded = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else sizes.encoded(value)
     return {
         semconv.TOOL_RESULT_BYTES: len(encoded),
         semconv.TOOL_RESULT_TOKENS: sizes.tokens(len(encoded)),

@@ -109,5 +109,8 @@ def _first(items: Iterable[Any]) -> list[Any]:
 def _leaf(node: Any) -> str | None:
     if isinstance(node, bool) or not isinstance(node, str | int | float):
         return None
-    text = str(node)
+    try:
+        text = str(node)
+    except Exception:  # noqa: BLE001 - too many digits, or a program's own class
+        return None
     return text if _MIN_LEAF_LENGTH <= len(text) <= MAX_LEAF_LENGTH else None

@@ -14,7 +14,7 @@ from opentelemetry.util.types import AttributeValue
 
 from spanwise import tracer
 from spanwise.connection import Connection, observe
-from spanwise.context import propagates_to, without_conversation
+from spanwise.context import propagates_to, without_conversation, writable
 from spanwise.safety import guarded
 
 STABILITY_VARIABLE = "OTEL_SEMCONV_STABILITY_OPT_IN"
@@ -78,6 +78,8 @@ def _watch(span: Span, info: Any, *, asynchronous: bool) -> None:
         # The hook runs right before the headers are injected, in the context that the end of the HTTP span
         # restores, so that this lasts for one request.
         attach(without_conversation())
+    if (clean := writable()) is not None:
+        attach(clean)
     seen = Connection()
 
     def heard(event: str) -> None:

@@ -17,6 +17,7 @@ from spanwise import content, context, hashing, tracer
 from spanwise.attachment import Attachment, attached
 from spanwise.endpoint import endpoint as find_endpoint
 from spanwise.endpoint import exporter as make_exporter
+from spanwise.endpoint import name as name_endpoint
 from spanwise.neighbours import sends_to
 from spanwise.outlet import Outlet
 from spanwise.parts import install, uninstall
@@ -63,6 +64,7 @@ def instrument(  # noqa: PLR0913 - every argument is public and has a default
             return
         content.capture(on=capture_content)
         hashing.scope(tenant)
+        name_endpoint(endpoint)
         for host in propagate_to:
             context.allow_host(host)
         _connect(Target(service_name, endpoint, tracer_provider, span_exporter))
@@ -78,6 +80,7 @@ def uninstrument() -> None:
         context.forget_hosts()
         content.capture(on=False)
         hashing.scope(None)
+        name_endpoint(None)
         tracer.use(None)
         if attachment is not None:
             attachment.disconnect()

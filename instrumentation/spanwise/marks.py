@@ -11,8 +11,8 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, get_current_span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import content, context, hashing, semconv, sizes
-from spanwise.safety import guarded
+from spanwise import content, context, hashing, semconv, sizes, text
+from spanwise.safety import guarded, tell
 from spanwise.scope import Scope
 from spanwise.spanscope import SpanScope
 from spanwise.stages import Stage
@@ -51,11 +51,11 @@ class turn(SpanScope):  # noqa: N801 - as above
 
     def parent(self) -> Context:
         """The current context inside the turn."""
-        return context.with_turn(self._number if self._number is not None else _next_turn())
+        return context.with_turn(_given(self._number) or _next_turn())
 
     def described(self) -> tuple[str, Mapping[str, AttributeValue]]:
         """Span name and attributes."""
-        agent = self._agent or service_name()
+        agent = text.encodable(self._agent or service_name())
         found: dict[str, AttributeValue] = {
             semconv.GEN_AI_OPERATION_NAME: semconv.OPERATION_INVOKE_AGENT,
             semconv.GEN_AI_AGENT_NAME: agent,
@@ -78,7 +78,7 @@ class step(SpanScope):  # noqa: N801 - as above
 
     def __init__(self, name: str, *, text_only: bool = False, **inputs: Any) -> None:
         super().__init__()
-        self._name, self._text_only, self._inputs = name, text_only, inputs
+        self._name, self._text_only, self._inputs = text.encodable(name), text_only, inputs
 
     def described(self) -> tuple[str, Mapping[str, AttributeValue]]:
         """Span name and attributes."""
@@ -103,7 +103,7 @@ class stage(SpanScope):  # noqa: N801 - as above
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._name = str(name)
+        self._name = text.encodable(name)
 
     def described(self) -> tuple[str, Mapping[str, AttributeValue]]:
         """Span name and attributes."""
@@ -121,6 +121,13 @@ def outcome(passed: bool | None = None, consumed_tokens: int | None = None) -> N
         span.set_attribute(semconv.OUTPUT_CONSUMED_TOKENS, int(consumed_tokens))
 
 
+def _given(number: int | None) -> int | None:
+    if number is None or context.is_turn(number):
+        return number
+    tell("the number of a turn is not between 1 and 2^31 - 1 and is ignored")
+    return None
+
+
 def _next_turn() -> int | None:
     conversation_id = context.conversation_id(get_current())
     if conversation_id is None:
@@ -136,12 +143,19 @@ def _next_turn() -> int | None:
 def _values(prefix: str, values: Mapping[str, Any]) -> dict[str, AttributeValue]:
     found: dict[str, AttributeValue] = {}
     for key, value in values.items():
-        name = prefix + key
-        encoded = sizes.encoded(value)
-        found[name + semconv.STEP_BYTES_SUFFIX] = len(encoded)
-        found[name + semconv.STEP_HASH_SUFFIX] = hashing.hashed(encoded)
-        found[name + semconv.STEP_TYPE_SUFFIX] = type(value).__name__
-        found |= content.attributes(name, value)
-    if values:
+        # Each by itself: one that cannot be looked at costs neither the others nor the step.
+        found |= _value(prefix + key, value) or {}
+    if found:
         found[semconv.HASH_KEY_ID] = hashing.key_id()
     return found
+
+
+@guarded
+def _value(name: str, value: Any) -> dict[str, AttributeValue]:
+    encoded = sizes.encoded(value)
+    return {
+        name + semconv.STEP_BYTES_SUFFIX: len(encoded),
+        name + semconv.STEP_HASH_SUFFIX: hashing.hashed(encoded),
+        name + semconv.STEP_TYPE_SUFFIX: type(value).__name__,
+        **content.attributes(name, value),
+    }

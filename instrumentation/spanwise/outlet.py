@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from spanwise.process import own_resource
+from spanwise.writable import mended
 
 CLOSE_LIMIT = 1.5  # s: what an exit may wait for a collector that is away
 _DELAY_MS = 1000  # the SDK's 5 s would keep somebody who looks at a running agent waiting
@@ -49,7 +50,18 @@ class Outlet:
         """Send what is queued and stop; gives up after ``limit`` seconds and says what was lost."""
         _within(limit, self._batches.shutdown)
         if self.lost > 0:
-            _log.warning("%d spans were lost: the collector could not be reached", self.lost)
+            _log.warning("%d spans were lost: %s", self.lost, self._reason())
+
+    def _reason(self) -> str:
+        unwritable = self._exporter.unwritable.value
+        failed = self._exporter.tried.value - self._exporter.sent.value - unwritable
+        waiting = self._count.value - self._exporter.tried.value
+        reasons = [f"{unwritable} of them could not be encoded"] if unwritable else []
+        if failed > 0:  # then the others waited for those
+            reasons.append("the collector could not be reached, or did not take them")
+        elif waiting > 0:
+            reasons.append("they ended faster than they could be sent")
+        return "; ".join(reasons)
 
 
 class _Count:
@@ -72,13 +84,22 @@ class _Counting(SpanExporter):
 
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter = exporter
-        self.sent = _Count()
-        os.register_at_fork(after_in_child=self.sent.reset) if hasattr(os, "register_at_fork") else None
+        self.tried, self.sent, self.unwritable = _Count(), _Count(), _Count()
+        for count in (self.tried, self.sent, self.unwritable):
+            os.register_at_fork(after_in_child=count.reset) if hasattr(os, "register_at_fork") else None
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result = self._exporter.export([own_resource(span) for span in spans])
-        if result is SpanExportResult.SUCCESS:
-            self.sent.add(len(spans))
+        self.tried.add(len(spans))
+        own = [own_resource(span) for span in spans]
+        try:
+            result = self._send(own)
+        except Exception:
+            # One exporter raises what the other answers: a text that cannot be encoded.
+            if (writable := self._mended(own)) is None:
+                raise
+            return self._send(writable)
+        if result is not SpanExportResult.SUCCESS and (writable := self._mended(own)) is not None:
+            return self._send(writable)
         return result
 
     def shutdown(self) -> None:
@@ -86,6 +107,18 @@ class _Counting(SpanExporter):
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         return self._exporter.force_flush(timeout_millis)
+
+    def _send(self, spans: list[ReadableSpan]) -> SpanExportResult:
+        result = self._exporter.export(spans) if spans else SpanExportResult.SUCCESS
+        if result is SpanExportResult.SUCCESS:
+            self.sent.add(len(spans))
+        return result
+
+    def _mended(self, spans: list[ReadableSpan]) -> list[ReadableSpan] | None:
+        found = mended(spans)
+        if found is not None:
+            self.unwritable.add(len(spans) - len(found))
+        return found
 
 
 def _within(limit: float, work: Callable[[], Any]) -> bool:

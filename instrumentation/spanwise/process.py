@@ -10,6 +10,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 
 from spanwise import semconv
+from spanwise.spancopy import changed
 
 _instances: dict[int, str] = {}
 
@@ -26,20 +27,7 @@ def own_resource(span: ReadableSpan) -> ReadableSpan:
     pid = span.resource.attributes.get(semconv.PROCESS_PID)
     if pid is None or pid == os.getpid():
         return span
-    return ReadableSpan(
-        name=span.name,
-        context=span.context,
-        parent=span.parent,
-        resource=span.resource.merge(Resource(_identity())),
-        attributes=span.attributes,
-        events=span.events,
-        links=span.links,
-        kind=span.kind,
-        instrumentation_scope=span.instrumentation_scope,
-        status=span.status,
-        start_time=span.start_time,
-        end_time=span.end_time,
-    )
+    return changed(span, resource=span.resource.merge(Resource(_identity())))
 
 
 def _identity() -> dict[str, str | int]:

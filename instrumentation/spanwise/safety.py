@@ -54,6 +54,12 @@ def report(error: Exception) -> None:
         _log.warning("spanwise could not record telemetry; the program goes on", exc_info=error)
 
 
+def tell(message: str) -> None:
+    """Log, once, that the program gave us something we cannot use."""
+    if _first_time("", message):
+        _log.warning("spanwise: %s", message)
+
+
 def _first_time(name: str, place: str) -> bool:
     with _lock:
         if (name, place) in _seen:

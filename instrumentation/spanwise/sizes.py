@@ -21,9 +21,34 @@ def json_bytes(obj: Any) -> int:
 def encoded(obj: Any) -> bytes:
     """``obj`` as compact JSON in UTF-8; what JSON does not know is written by its type's name.
 
-    Models of pydantic are written as they go over the wire: without unset fields, by their aliases.
+    Models of pydantic are written as they go over the wire: without unset fields, by their aliases. A value that
+    JSON cannot write at all (it holds itself, is nested too deep) is written by the name of its type, and so is
+    only the one among several.
     """
+    try:
+        return _written(obj)
+    except Exception:  # noqa: BLE001 - cycles, depth, odd keys, and whatever a program's own objects raise
+        return _members(obj)
+
+
+def _written(obj: Any) -> bytes:
     return _encode(obj).encode("utf-8", "surrogatepass")
+
+
+def _members(obj: Any) -> bytes:
+    if type(obj) is dict:
+        pairs = (_or_name(key if isinstance(key, str) else type(key)) + b":" + _or_name(obj[key]) for key in obj)
+        return b"{" + b",".join(pairs) + b"}"
+    if type(obj) in (list, tuple):
+        return b"[" + b",".join(map(_or_name, obj)) + b"]"
+    return _written(type(obj).__name__)
+
+
+def _or_name(obj: Any) -> bytes:
+    try:
+        return _written(obj)
+    except Exception:  # noqa: BLE001 - as above
+        return _written(type(obj).__name__)
 
 
 def _plain(obj: Any) -> Any:

@@ -8,7 +8,7 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv
+from spanwise import semconv, text
 from spanwise.scope import Scope
 from spanwise.tracer import tracer
 
@@ -36,13 +36,13 @@ class SpanScope(Scope):
         """Start the span."""
         parent = self.parent()
         name, attributes = self.described()
-        self.span = tracer().start_span(name, parent, SpanKind.INTERNAL, attributes)
+        self.span = tracer().start_span(text.encodable(name), parent, SpanKind.INTERNAL, text.attributes(attributes))
         return self.inside(set_span_in_context(self.span, parent))
 
     def write(self, attributes: Mapping[str, AttributeValue]) -> None:
         """Add attributes to the span, if it is open."""
         if self.span is not None:
-            self.span.set_attributes(attributes)
+            self.span.set_attributes(text.attributes(attributes))
 
     def closed(self, error: BaseException | None) -> None:
         """End the span. Cancellation and exit are no failure of the work."""

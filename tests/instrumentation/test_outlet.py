@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx2
 import openai
 import pytest
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -59,6 +60,10 @@ class Collector:
         """All spans as they came."""
         groups = [group for request in self.requests for group in request.resource_spans]
         return [span for group in groups for scope in group.scope_spans for span in scope.spans]
+
+    def raw_by_start(self) -> list[Span]:
+        """All spans in the order in which they began."""
+        return sorted(self.raw(), key=lambda span: span.start_time_unix_nano)
 
     def spans(self) -> list[tuple[str, int]]:
         """Name of each span, and the process that its resource names."""
@@ -215,7 +220,7 @@ def test_what_a_full_queue_drops_is_counted(monkeypatch: pytest.MonkeyPatch, cap
     assert blocked.taken == 150
     assert outlet.lost == 5000 - 150
     assert [record.getMessage() for record in caplog.records if record.name == "spanwise"] == [
-        "4850 spans were lost: the collector could not be reached"
+        "4850 spans were lost: they ended faster than they could be sent"
     ]
 
 
@@ -297,3 +302,75 @@ except KeyboardInterrupt:
 """
     run(code, endpoint=collector.url)
     assert [name for name, _ in collector.spans()] == ["agent.step.s"]
+
+
+def test_a_name_that_cannot_be_encoded_costs_no_other_span(collector: Collector) -> None:
+    code = r"""
+import spanwise
+spanwise.instrument()
+with spanwise.conversation("c\ud83e"):
+    for number in range(10):
+        with spanwise.step(f"good{number}"): pass
+    with spanwise.tool("bad\ud83e"): pass
+    with spanwise.step("bad\ud83e"): pass
+"""
+    finished = run(code, endpoint=collector.url)
+    good = [f"agent.step.good{number}" for number in range(10)]
+    assert [name for name, _ in collector.spans()] == [*good, "execute_tool bad\ufffd", "agent.step.bad\ufffd"]
+    assert finished.stderr == ""
+
+
+def test_a_span_of_the_program_that_cannot_be_encoded_is_mended_and_the_others_arrive(collector: Collector) -> None:
+    """Its name, an event's name, an exception, a status, an attribute of an event."""
+    code = r"""
+import spanwise
+from opentelemetry import trace
+from opentelemetry.trace import Status, StatusCode
+spanwise.instrument()
+with spanwise.step("before"): pass
+with trace.get_tracer("u").start_as_current_span("user\ud83e") as span:
+    span.add_event("e\ud83e", {"k\ud83e": "v\ud83e"})
+    span.record_exception(ValueError("half \ud83e"))
+    span.set_status(Status(StatusCode.ERROR, "s\ud83e"))
+    span.set_attribute("a", ["\ud83e", "b"])
+with spanwise.step("after"): pass
+"""
+    finished = run(code, endpoint=collector.url)
+    before, user, after = collector.raw_by_start()
+    assert (before.name, user.name, after.name) == ("agent.step.before", "user\ufffd", "agent.step.after")
+    assert [event.name for event in user.events] == ["e\ufffd", "exception"]
+    assert [(pair.key, pair.value.string_value) for pair in user.events[0].attributes] == [("k\ufffd", "v\ufffd")]
+    assert user.status.message == "s\ufffd"
+    values = [list(pair.value.array_value.values) for pair in user.attributes if pair.key == "a"]
+    assert [[value.string_value for value in found] for found in values] == [["\ufffd", "b"]]
+    assert "lost" not in finished.stderr
+
+
+class Strict(SpanExporter):
+    """Raises what cannot be encoded, as the exporter for gRPC does."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Take all or none."""
+        encode_spans(spans).SerializeToString()
+        self.taken += [span.name for span in spans]
+        return SpanExportResult.SUCCESS
+
+
+def test_only_what_no_cleaning_helps_is_lost_and_the_reason_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """A negative time has no bytes at all."""
+    provider, strict = TracerProvider(shutdown_on_exit=False), Strict()
+    tracer, outlet = provider.get_tracer("t"), Outlet(strict)
+    for name, start_ns in (("good", 1), ("bad\ud83e", 1), ("never", -5), ("last", 1)):
+        span = tracer.start_span(name, start_time=start_ns)
+        span.end()
+        assert isinstance(span, ReadableSpan)
+        outlet.put(span)
+    with caplog.at_level(logging.WARNING, "spanwise"):
+        outlet.close(5)
+    assert strict.taken == ["good", "bad\ufffd", "last"]
+    assert [record.getMessage() for record in caplog.records if record.name == "spanwise"] == [
+        "1 spans were lost: 1 of them could not be encoded"
+    ]

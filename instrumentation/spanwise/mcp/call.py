@@ -10,7 +10,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode, get_current_span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv
+from spanwise import semconv, text
 from spanwise.mcp import handshake, listing, scope, toolcall
 from spanwise.mcp.connection import Connection
 from spanwise.safety import guarded
@@ -75,7 +75,7 @@ class Call(scope.Scope):
         """Requests that are sent from here find this call."""
         self._mark = _current.set(self)
         early: dict[str, AttributeValue] = {semconv.MCP_METHOD_NAME: self.method}
-        self.span.set_attributes(early | self._named())
+        self.span.set_attributes(text.attributes(early | self._named()))
 
     def left(self) -> None:
         """The call that this one was made in is current again."""

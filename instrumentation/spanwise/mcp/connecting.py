@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv
+from spanwise import semconv, text
 from spanwise.mcp import scope
 from spanwise.mcp.connection import Connection
 from spanwise.mcp.target import Transport
@@ -43,7 +43,7 @@ class Connecting(scope.Scope):
     def settle(self) -> None:
         """Write the span under the name that is known now."""
         if self.end_ns:
-            self.span.update_name(f"mcp.connect {self.connection.name}".rstrip())
+            self.span.update_name(text.encodable(f"mcp.connect {self.connection.name}".rstrip()))
             super().settle()
 
     def attributes(self) -> dict[str, AttributeValue]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv
+from spanwise import semconv, sizes
 
 
 def caching(result: Mapping[str, Any]) -> dict[str, AttributeValue]:
@@ -24,5 +24,8 @@ def caching(result: Mapping[str, Any]) -> dict[str, AttributeValue]:
 
 def canonical(value: Any) -> bytes:
     """``value`` as JSON whose bytes do not depend on the order of its keys."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str)
+    except (ValueError, TypeError, RecursionError):  # the SDK will not be able to send it either
+        return sizes.encoded(value)
     return text.encode("utf-8", "surrogatepass")

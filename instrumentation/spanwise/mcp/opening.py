@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
 
 from spanwise import context
-from spanwise.mcp import connection, handshake, target
+from spanwise.mcp import child, connection, handshake, target
 from spanwise.mcp.connecting import Connecting
 from spanwise.mcp.connection import Connection
 from spanwise.mcp.patch import Patches
@@ -67,7 +68,7 @@ async def _spawn(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -> An
     owner, connecting = _spawning(*args, **kwargs) or (None, None)
     start_ns = time.perf_counter_ns()
     with around(connecting):
-        process = await wrapped(*args, **kwargs)
+        process = await wrapped(*args, **(_informed(kwargs) or kwargs))
         _spawned(owner, process, time.perf_counter_ns() - start_ns)
     return process
 
@@ -146,6 +147,13 @@ def _spawning(command: str, args: list[str], *_: Any, **__: Any) -> tuple[Connec
     owner = Connection(found)
     connection.offer(owner)
     return owner, Connecting(owner)
+
+
+@guarded
+def _informed(kwargs: Kwargs) -> Kwargs:
+    """``kwargs`` of the spawning, with our settings in an environment that does not hold all of this process's."""
+    given = kwargs.get("env")
+    return kwargs if given is None else {**kwargs, "env": child.environment(given, os.environ)}
 
 
 @guarded

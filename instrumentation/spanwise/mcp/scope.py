@@ -14,7 +14,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, get_current_span, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv, tracer
+from spanwise import semconv, text, tracer
 from spanwise.mcp import failure
 from spanwise.mcp.connection import Connection
 from spanwise.safety import guarded
@@ -28,7 +28,7 @@ class Scope:
     """
 
     def __init__(self, name: str, connection: Connection, *, start_ns: int | None = None) -> None:
-        self.name = name
+        self.name = text.encodable(name)
         self.connection = connection
         self.span: Span = INVALID_SPAN
         self.fault: Exception | None = None  # a fault in another task that shows here only as a cancellation
@@ -69,7 +69,7 @@ class Scope:
             return
         unwritten.discard(self)
         try:
-            self.span.set_attributes(self.attributes())
+            self.span.set_attributes(text.attributes(self.attributes()))
         finally:
             self.span.end(self.end_ns)
 

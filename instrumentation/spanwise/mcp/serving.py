@@ -11,7 +11,7 @@ from opentelemetry.propagate import extract
 from opentelemetry.trace import Span, SpanKind, get_current_span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import context, semconv
+from spanwise import context, semconv, text
 from spanwise.mcp import call, toolcall
 from spanwise.mcp.patch import Patches
 from spanwise.safety import guarded
@@ -70,14 +70,14 @@ def _begin(span: Span, ctx: Any) -> None:
     waiting = call.current()
     if waiting is not None and waiting.direct and not waiting.request_id and ctx.method == waiting.method:
         waiting.request_id = str(ctx.request_id)
-    span.set_attributes(_transport(ctx.request))
-    span.set_attributes(toolcall.request(ctx.method, ctx.params or {}))
+    span.set_attributes(text.attributes(_transport(ctx.request)))
+    span.set_attributes(text.attributes(toolcall.request(ctx.method, ctx.params or {})))
 
 
 @guarded
 def _end(span: Span, ctx: Any, result: Any) -> None:
     if isinstance(result, Mapping) and ctx.request_id is not None:
-        span.set_attributes(call.outline(ctx.method, ctx.params or {}, result))
+        span.set_attributes(text.attributes(call.outline(ctx.method, ctx.params or {}, result)))
 
 
 def _transport(request: Any) -> dict[str, AttributeValue]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
+from spanwise.openai import wire
 from spanwise.openai.call import ModelCall
 
 MAX_KEPT = 4 * 1024 * 1024
-_EVENTS = "text/event-stream"
 
 
 class Body:
@@ -42,16 +40,4 @@ class Body:
     def _understand(self, call: ModelCall) -> None:
         # A response of the library's own kind undoes the compression.
         whole = self._kind(200, headers=self._headers, content=b"".join(self._pieces))
-        if _EVENTS not in self._headers.get("content-type", ""):
-            call.whole(whole.json())
-            return
-        # When a piece came is not known here, so only its contents are taken.
-        for event in _events(whole.text):
-            call.reader.piece(event)
-
-
-def _events(text: str) -> Iterator[Any]:
-    for line in text.splitlines():
-        data = line.removeprefix("data:").strip()
-        if line.startswith("data:") and data.startswith("{"):
-            yield json.loads(data)
+        wire.read(whole, call.reader)

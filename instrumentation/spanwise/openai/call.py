@@ -16,6 +16,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_contex
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import hashing, semconv
+from spanwise.openai import wire
 from spanwise.openai.attempts import Attempt, Attempts
 from spanwise.openai.chat import ChatReader
 from spanwise.openai.embeddings import EmbeddingsReader
@@ -24,6 +25,8 @@ from spanwise.openai.responses import ResponsesReader
 from spanwise.openai.route import EMBEDDINGS, RESPONSES, Route, provider_name
 from spanwise.safety import guarded, shield
 from spanwise.spanscope import error_type
+from spanwise.text import attributes as encodable_attributes
+from spanwise.text import encodable
 from spanwise.tracer import tracer
 from spanwise.unfinished import begun, ended
 
@@ -47,7 +50,9 @@ class ModelCall:
         self.pulling = False  # the SDK is reading the stream for the program right now
         self._parent = get_current()
         self._start = time.perf_counter()
-        self._span = tracer().start_span(name, self._parent, SpanKind.CLIENT, attributes)
+        self._span = tracer().start_span(
+            encodable(name), self._parent, SpanKind.CLIENT, encodable_attributes(attributes)
+        )
         self._inside = set_span_in_context(self._span, self._parent)
         self._attempts = Attempts()
         self._attempt: Attempt | None = None
@@ -121,6 +126,14 @@ class ModelCall:
         self.reader.whole(answer)
 
     @guarded
+    def read(self, response: Any) -> None:
+        """All of the body is here, although the program did not have the SDK parse it."""
+        self.received(len(response.content))
+        if self.streamed:
+            self.first_byte()
+        wire.read(response, self.reader)
+
+    @guarded
     def received(self, nbytes: int) -> None:
         """So many bytes of the body have come."""
         self._moments[semconv.RESPONSE_BYTES] = nbytes
@@ -150,7 +163,7 @@ class ModelCall:
         """An answer that came and could not be parsed was paid for all the same."""
         response = self.take_response()
         if response is not None and response.status_code == _OK and response.is_closed:
-            self.whole(response.json(), len(response.content))
+            self.read(response)
 
     def _left(self) -> dict[str, AttributeValue]:
         return {} if self.reader.record.complete else {semconv.INCOMPLETE: True}
@@ -169,15 +182,15 @@ class ModelCall:
             self._attempts.write(self._inside, end)
         finally:
             if failure := error or self.reader.record.error:
-                self._span.set_status(Status(StatusCode.ERROR, failure))
+                self._span.set_status(Status(StatusCode.ERROR, encodable(failure)))
             self._span.end(end)
 
     def _details(self, outcome: dict[str, AttributeValue]) -> None:
         self.reader.end()
         record = self.reader.record
         if record.error:
-            self._span.set_attribute(semconv.ERROR_TYPE, record.error)
-        self._span.set_attributes(record.attributes())
+            self._span.set_attribute(semconv.ERROR_TYPE, encodable(record.error))
+        self._span.set_attributes(encodable_attributes(record.attributes()))
         self._span.set_attributes(self._attempts.attributes())
         self._span.set_attributes(self._moments)
         self._span.set_attributes(outcome)

@@ -160,16 +160,24 @@ def _returned(call: ModelCall, result: Any) -> None:
     response = call.take_response()
     if response is None:
         call.finish()
+    elif isinstance(result, Stream | AsyncStream):
+        # First of all: a transport that replays answers has closed the response before anybody read it.
+        if response.is_closed:
+            call.received(len(response.content))
+        watch(response, call, tapped=True)
     elif response.is_closed:
-        call.whole(_plain(result, response), len(response.content))
+        _read(call, result, response)
         call.finish()
     else:
-        watch(response, call, tapped=isinstance(result, Stream | AsyncStream))
+        watch(response, call, tapped=False)
 
 
-def _plain(result: Any, response: Any) -> Any:
-    """The answer as the SDK parsed it, or its JSON where the program asked for the raw response."""
-    return response.json() if hasattr(result, "http_response") or result is response else result
+def _read(call: ModelCall, result: Any, response: Any) -> None:
+    """Take the answer as the SDK parsed it, or its body where the program asked for the raw response."""
+    if hasattr(result, "http_response") or result is response:
+        call.read(response)
+    else:
+        call.whole(result, len(response.content))
 
 
 _SEAMS = (
