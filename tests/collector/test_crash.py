@@ -89,6 +89,7 @@ def test_after_kill_9_in_mid_load_every_acknowledged_span_is_there_once(tmp_path
     assert process.returncode == -signal.SIGKILL
     store = Store.open(database)
     try:
+        assert store.damage is None
         reader = store.reader()
         found = {trace: reader.trace(trace) for trace in load.acked}
         assert {50} == {len(spans) for spans in found.values()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from spanwise_collector.otlp.decode import Malformed
 
@@ -12,6 +12,9 @@ _IDENTITY: Final = frozenset({"", "identity"})
 # 47: gzip or zlib by its header.
 _WINDOWS: Final[Mapping[str, int]] = {"gzip": 47, "x-gzip": 47, "deflate": 47}
 CODINGS: Final = "gzip, deflate, identity"
+# Each member copies what is left of its piece, so both bounds together bound the work.
+_PIECE: Final = 65_536
+_MEMBERS: Final = 1_000
 
 
 class TooLarge(ValueError):
@@ -33,16 +36,42 @@ def decompressed(body: bytes, coding: str, limit: int) -> bytes:
 
 
 def _inflate(body: bytes, name: str, limit: int) -> bytes:
-    plain, rest = bytearray(), body
+    inflater = _Inflater(name, limit)
+    view = memoryview(body)
     try:
-        while rest:  # a gzip body may have several members
-            stream = zlib.decompressobj(_WINDOWS[name])
-            plain += stream.decompress(rest, limit + 1 - len(plain))
-            if len(plain) > limit:
-                raise TooLarge(f"the body is over {limit} bytes after decompression")
-            if not stream.eof:
-                raise Malformed(f"Content-Encoding is {name}, but the body is cut off")
-            rest = stream.unused_data
+        for start in range(0, len(body), _PIECE):
+            inflater.feed(bytes(view[start : start + _PIECE]))
     except zlib.error as error:
         raise Malformed(f"Content-Encoding is {name}, but the body is not: {error}") from error
-    return bytes(plain)
+    return inflater.finish()
+
+
+class _Inflater:
+    """Unpacks a body of one or more members, piece by piece."""
+
+    def __init__(self, name: str, limit: int) -> None:
+        self._name = name
+        self._limit = limit
+        self._plain = bytearray()
+        self._members = 0
+        self._stream: Any = None
+
+    def feed(self, rest: bytes) -> None:
+        while rest:
+            if self._stream is None or self._stream.eof:
+                self._begin()
+            self._plain += self._stream.decompress(rest, self._limit + 1 - len(self._plain))
+            if len(self._plain) > self._limit:
+                raise TooLarge(f"the body is over {self._limit} bytes after decompression")
+            rest = self._stream.unused_data
+
+    def finish(self) -> bytes:
+        if self._stream is not None and not self._stream.eof:
+            raise Malformed(f"Content-Encoding is {self._name}, but the body is cut off")
+        return bytes(self._plain)
+
+    def _begin(self) -> None:
+        self._members += 1
+        if self._members > _MEMBERS:
+            raise Malformed(f"Content-Encoding is {self._name}, but the body has over {_MEMBERS} members")
+        self._stream = zlib.decompressobj(_WINDOWS[self._name])

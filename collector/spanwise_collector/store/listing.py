@@ -73,7 +73,22 @@ def _encode(last: LedgerSummary, column: str) -> str:
 
 def _decode(cursor: str) -> tuple[int, str]:
     try:
-        number, name = json.loads(base64.urlsafe_b64decode(cursor))
-        return int(number), str(name)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"cursor: {cursor!r} is not one of ours") from error
+        position = json.loads(base64.urlsafe_b64decode(cursor))
+    except (ValueError, RecursionError) as error:
+        raise _foreign(cursor) from error
+    match position:
+        case [int(number), str(name)] if type(number) is int and abs(number) < 2**63 and _storable(name):
+            return number, name
+    raise _foreign(cursor)
+
+
+def _storable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _foreign(cursor: str) -> ValueError:
+    return ValueError(f"cursor: {cursor[:64]!r} is not one of ours")

@@ -53,6 +53,7 @@ _SEGMENT: Final = pa.schema(
     ]
 )
 _LIMIT: Final = 2**63 - 1
+_INT32: Final = 2**31 - 1
 _TRACE_ID: Final = re.compile(r"[0-9a-f]{32}")
 _NEWER: Final = "SELECT conversation_id, seq FROM ledgers WHERE list_contains($ids, conversation_id)"
 _NAMED: Final = """
@@ -127,7 +128,7 @@ def _ledger(number: int, row: LedgerRow) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in _LEDGER.names if name not in ("id", "trace_id")}
     values |= {name: list(values[name]) for name in ("models", "tools", "servers")}
     values |= {name: _fit(values[name]) for name in ("started_ns", "ended_ns", "active_ns", "dominant_ns")}
-    return {"id": number, "trace_id": _trace(row.conversation_id), **values}
+    return {"id": number, "trace_id": _trace(row.conversation_id), **values, "turns": min(row.turns, _INT32)}
 
 
 def _trace(conversation_id: str) -> bytes | None:
@@ -137,7 +138,13 @@ def _trace(conversation_id: str) -> bytes | None:
 def _segment(ledger: int, row: SegmentRow) -> dict[str, Any]:
     values = asdict(row)
     end = values.pop("end_ns")
-    return {**values, "ledger": ledger, "start_ns": _fit(row.start_ns), "ns": _fit(end - row.start_ns)}
+    times = {"start_ns": _fit(row.start_ns), "ns": _fit(end - row.start_ns)}
+    return {**values, "ledger": ledger, "turn": _turn(row.turn), **times}
+
+
+def _turn(turn: int | None) -> int | None:
+    """Senders number turns as they like; no conversation has a turn of such a number, so it counts as none."""
+    return turn if turn is not None and -_INT32 <= turn <= _INT32 else None
 
 
 def _fit(ns: int) -> int:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
 
-import duckdb
-
 from spanwise_collector.otlp.decode import Parcel, decode
-from spanwise_collector.store.accepted import Accepted, DatabaseInUse
+from spanwise_collector.store.accepted import Accepted
 from spanwise_collector.store.cursors import Cursors
 from spanwise_collector.store.ledgers import LedgerRow
+from spanwise_collector.store.opening import Config, Opened, opened
 from spanwise_collector.store.queue import Delivery, Limits, Load, Queue, Save
 from spanwise_collector.store.reader import Reader
 from spanwise_collector.store.schema import migrate
+from spanwise_collector.store.tally import Tally
 from spanwise_collector.store.writer import Writer
 
-_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
+_log = logging.getLogger(__name__)
+
+_CONFIG: Final[Config] = {
     # Everything needed is built in; nothing may be fetched behind the user's back.
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -32,26 +35,29 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
 class Store:
     """Keeps spans and ledgers; owns its file from ``open`` to ``close``."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
-        self._connection = connection
+    def __init__(self, database: Opened, tally: Tally, limits: Limits) -> None:
+        self._connection = database.connection
+        self._tally = tally
         self._queue = Queue(limits)
-        self._writer = Writer(connection.cursor(), self._queue)
-        self._cursors = Cursors(connection)
+        self._writer = Writer(self._connection.cursor(), self._queue, tally)
+        self._cursors = Cursors(self._connection)
         self._reader = Reader(self._cursors)
         self._closed = False
+        self.damage = database.damage
+        """What a damaged write-ahead file lost before this start, in one sentence; None if nothing was damaged."""
         self._writer.start()
 
     @classmethod
     def open(cls, path: Path | str, limits: Limits | None = None) -> Store:
-        """Open or create the file; raises DatabaseInUse if another process has it."""
-        try:
-            connection = duckdb.connect(str(path), config=_CONFIG)
-        except duckdb.IOException as error:
-            if "lock" in str(error):
-                raise DatabaseInUse(f"{path} is in use by another process; one process owns the file") from error
-            raise
-        migrate(connection)
-        return cls(connection, limits or Limits())
+        """Open or create the file; raises DatabaseInUse if another process has it.
+
+        What can be read is served even if the write-ahead file is damaged; ``damage`` then tells what is missing.
+        """
+        database = opened(str(path), _CONFIG)
+        if database.damage:
+            _log.warning("%s: %s", path, database.damage)
+        migrate(database.connection)
+        return cls(database, Tally(str(path), database.count), limits or Limits())
 
     def submit(self, request: bytes) -> Future[Accepted]:
         """Take in one serialized ExportTraceServiceRequest; the future resolves after its rows are committed.
@@ -94,3 +100,4 @@ class Store:
         self._writer.join()
         self._cursors.close()
         self._connection.close()
+        self._tally.close()

@@ -15,6 +15,7 @@ from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
 from spanwise_collector.store.queue import Delivery, Queue, Save
 from spanwise_collector.store.saving import retire, save
+from spanwise_collector.store.tally import Tally
 
 _log = logging.getLogger(__name__)
 
@@ -22,11 +23,11 @@ _log = logging.getLogger(__name__)
 class Writer:
     """Takes from the queue until it is closed and drained."""
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, queue: Queue) -> None:
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, queue: Queue, tally: Tally) -> None:
         self._cursor = cursor
         self._queue = queue
         self._rows = Rows(cursor)
-        self._seq: int = cursor.execute("SELECT coalesce(max(seq), 0) FROM batches").fetchall()[0][0]
+        self._tally = tally
         self._thread = threading.Thread(target=self._run, name="spanwise-writer", daemon=True)
         self.healthy = True
 
@@ -69,9 +70,9 @@ class Writer:
     def _commit(self, deliveries: Sequence[Delivery]) -> None:
         kept = [delivery.parcel for delivery in deliveries if delivery.parcel.spans]
         if kept:
-            self._transact(lambda: self._rows.append(kept, seq=self._seq + 1, arrived_ns=time.time_ns()))
+            self._transact(lambda: self._rows.append(kept, seq=self._tally.seq + 1, arrived_ns=time.time_ns()))
             self._rows.keep()
-            self._seq += 1
+            self._tally.add(sum(parcel.spans for parcel in kept))
         self.healthy = True
         for delivery in deliveries:
             parcel = delivery.parcel
@@ -82,7 +83,7 @@ class Writer:
     def _retire(self) -> None:
         # Only a cache: if it fails, the next save of these conversations tries again.
         try:
-            retire(self._cursor, self._seq)
+            retire(self._cursor, self._tally.seq)
         except duckdb.Error:
             _log.exception("superseded ledgers could not be removed")
 

@@ -127,3 +127,23 @@ def test_a_file_that_a_server_has_open_is_said_in_one_line(
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert run("top", "--db", str(tmp_path / "none.duckdb")).returncode == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_health_says_what_a_damaged_write_ahead_file_lost(
+    start: Callable[..., Any], tmp_path: Path, conversation: Callable[..., Any]
+) -> None:
+    """D-43."""
+    database, log = tmp_path / "spans.duckdb", tmp_path / "spans.duckdb.wal"
+    before = start(database)
+    for number in range(9):
+        before.send(conversation(f"c{number}", f"da{number}"))
+    before.process.kill()
+    before.process.wait()
+    found = bytearray(log.read_bytes())
+    found[len(found) // 2 : len(found) // 2 + 64] = b"x" * 64
+    log.write_bytes(found)
+    after = start(database)
+    said = after.get("/healthz").json["checks"]["damage"]
+    assert f"kept as {next(tmp_path.glob('*.damaged-*')).name}" in said
+    assert "spans in them:" in said
+    assert after.get("/readyz").status == 200

@@ -75,6 +75,59 @@ def test_the_old_name_of_scope_spans_is_understood() -> None:
     assert outcome(decode_document(body)) == (1, 0)
 
 
+def test_the_old_and_the_new_name_of_scope_spans_in_one_resource_lose_nothing() -> None:
+    """In either order."""
+    scopes = [{"scope": {"name": name}, "spans": [span()]} for name in ("new", "old")]
+    for keys in (("scopeSpans", "instrumentationLibrarySpans"), ("instrumentationLibrarySpans", "scopeSpans")):
+        resource_spans = {key: [scope] for key, scope in zip(keys, scopes, strict=True)}
+        parcel = decode_document(json.dumps({"resourceSpans": [resource_spans]}).encode())
+        assert outcome(parcel) == (2, 0)
+
+
+def nested(member: str, depth: int) -> dict[str, Any]:
+    inner: dict[str, Any] = {"stringValue": "core"}
+    for _ in range(depth):
+        item = {"key": "k", "value": inner} if member == "kvlistValue" else inner
+        inner = {member: {"values": [item]}}
+    return inner
+
+
+@pytest.mark.parametrize(("member", "deepest"), [("kvlistValue", 32), ("arrayValue", 48)])
+def test_a_value_as_deep_as_protobuf_carries_is_kept_and_a_deeper_one_rejects_its_span_only(
+    member: str, deepest: int
+) -> None:
+    found = attributes(a=nested(member, deepest))["a"]
+    for _ in range(deepest):
+        found = found["k"] if member == "kvlistValue" else found[0]
+    assert found == "core"
+    for depth in (deepest + 1, 60, 150):
+        deep = span(attributes=[{"key": "a", "value": nested(member, depth)}])
+        parcel = decode_document(document(deep, span()))
+        assert outcome(parcel) == (1, 1)
+        assert "spans[0].attributes[0].value" in parcel.message
+        assert len(parcel.message) < 300
+
+
+@pytest.mark.parametrize("place", ["events", "links"])
+@pytest.mark.parametrize(("member", "deepest"), [("kvlistValue", 31), ("arrayValue", 47)])
+def test_attributes_of_events_and_links_are_one_message_deeper(place: str, member: str, deepest: int) -> None:
+    found = [
+        outcome(decode_document(document(span(**{place: [{"attributes": [{"key": "a", "value": value}]}]}))))
+        for value in (nested(member, deepest), nested(member, deepest + 1))
+    ]
+    assert found == [(1, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("member", ["kvlistValue", "arrayValue"])
+def test_a_resource_or_scope_nested_too_deep_is_refused_by_name(member: str) -> None:
+    deep = {"attributes": [{"key": "a", "value": nested(member, 60)}]}
+    with pytest.raises(Malformed, match=r"^resourceSpans\[0\]\.resource\.attributes\[0\]\.value"):
+        decode_document(document(span(), resource=deep))
+    scoped = {"resourceSpans": [{"scopeSpans": [{"scope": deep, "spans": [span()]}]}]}
+    with pytest.raises(Malformed, match=r"^resourceSpans\[0\]\.scopeSpans\[0\]\.scope\.attributes\[0\]\.value"):
+        decode_document(json.dumps(scoped).encode())
+
+
 def test_a_snake_case_envelope_is_refused_by_name() -> None:
     with pytest.raises(Malformed, match=r"resource_spans.*resourceSpans"):
         decode_document(b'{"resource_spans": []}')

@@ -110,6 +110,7 @@ def test_compressed_bodies_are_read_also_chunked_and_without_a_length(
     [
         (b"plain", "gzip", (400, "gzip")),
         (gzip.compress(b"x" * 99)[:20], "gzip", (400, "cut off")),
+        (gzip.compress(b"") * 100_000, "gzip", (400, "over 1000 members")),
         (b"plain", "br", (415, "br")),
         (b"\xff\xff", "identity", (400, "")),
     ],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +75,18 @@ def test_pages_hold_every_row_once_in_order(store: Store, sort: Any) -> None:
 def test_a_bad_cursor_or_sort_is_named(store: Store) -> None:
     with pytest.raises(ValueError, match="cursor"):
         store.reader().ledgers(cursor="rubbish")
+    for position in (
+        '[Infinity, "x"]',
+        r'[1, "\ud800"]',
+        "[" * 3000,
+        "[1]",
+        f'[{2**63}, "x"]',
+        '[true, "x"]',
+        "[1, 2]",
+        "1",
+    ):
+        with pytest.raises(ValueError, match=r"^cursor: .* is not one of ours$"):
+            store.reader().ledgers(cursor=base64.urlsafe_b64encode(position.encode()).decode())
     with pytest.raises(ValueError, match="sort"):
         store.reader().ledgers(sort="name")  # type: ignore[arg-type]
 
@@ -123,6 +136,16 @@ def test_without_a_dimension_the_totals_come_and_without_segments_nothing(store:
 def test_times_beyond_the_year_2262_fit(store: Store) -> None:
     store.save_ledgers([ledger("c-1", 2**64, started_ns=2**64 - 1, ended_ns=2**65)]).result(10)
     assert listed(store) == ["c-1"]
+
+
+@pytest.mark.parametrize(("turn", "kept"), [(2**31, None), (-(2**40), None), (2**31 - 1, 2**31 - 1), (None, None)])
+def test_a_turn_number_beyond_32_bits_is_none_and_its_neighbours_are_saved(
+    store: Store, turn: int | None, kept: int | None
+) -> None:
+    segment = replace(ledger("c-1", 10).segments[0], turn=turn)
+    store.save_ledgers([ledger("c-1", 10, segments=[segment], turns=2**40), ledger("c-2", 10)]).result(10)
+    assert sorted(listed(store)) == ["c-1", "c-2"]
+    assert store.reader()._rows("SELECT turn FROM segments ORDER BY ledger") == [(kept,), (1,)]
 
 
 def test_answers_come_latest_first(store: Store) -> None:

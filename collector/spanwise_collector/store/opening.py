@@ -1,0 +1,144 @@
+"""Opens a database whose write-ahead file may be damaged: as much as can be read is, and what is missing is told."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import duckdb
+
+from spanwise_collector.store.accepted import DatabaseInUse
+from spanwise_collector.store.tally import Count, noted
+
+Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+_WAL: Final = "{}.wal"
+_WANTS: Final = ("memory", "allocate", "no space", "too many open files")
+_HEAD: Final = 16  # bytes; no entry of the file is smaller
+_POSITION: Final = re.compile(r"at byte position (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open database, what it holds, and one sentence about what was lost, None if nothing was."""
+
+    connection: duckdb.DuckDBPyConnection
+    count: Count
+    damage: str | None
+
+
+def opened(database: str, config: Config) -> Opened:
+    """Open or create the file; raises DatabaseInUse if another process has it.
+
+    The engine drops an incomplete end of its write-ahead file without a word and refuses a changed one altogether.
+    Nothing is written before the damaged file is kept aside: the engine's next write would cut it.
+    """
+    last = noted(database) if Path(database).exists() else None
+    connection, kept = _connected(database, config)
+    count = _count(connection)
+    missing = Count(max(0, last.seq - count.seq), max(0, last.spans - count.spans)) if last else None
+    if kept is None and missing is not None and missing.seq:
+        kept = _keep(Path(_WAL.format(database)))
+    return Opened(connection, count, _damage(kept, missing))
+
+
+def _connected(database: str, config: Config) -> tuple[duckdb.DuckDBPyConnection, Path | None]:
+    try:
+        return _connect(database, config), None
+    except duckdb.Error as error:
+        kept = _keep(Path(_WAL.format(database))) if _blames_wal(str(error).replace(database, "")) else None
+        if kept is None:
+            raise
+        return _salvaged(database, config, kept, error), kept
+
+
+def _blames_wal(message: str) -> bool:
+    """Whether it is the file's content that cannot be read, and not for want of memory or room."""
+    return "WAL file" in message and not any(want in message.lower() for want in _WANTS)
+
+
+def _salvaged(database: str, config: Config, kept: Path, error: duckdb.Error) -> duckdb.DuckDBPyConnection:
+    """Open with what stands before the damage; if even that fails, everything is as it was and the error is raised."""
+    try:
+        _restore(kept, database, _sound_bytes(database, config, kept, error))
+        return _connect(database, config)
+    except (duckdb.Error, DatabaseInUse, OSError) as again:
+        kept.replace(_WAL.format(database))
+        raise error from again
+
+
+def _sound_bytes(database: str, config: Config, kept: Path, error: Exception) -> int:
+    """Bytes of the write-ahead file before the damage: told by the engine, else found by halving."""
+    position = _POSITION.search(str(error))
+    if position and _opens(database, config, kept, int(position[1])):
+        return int(position[1])
+    low, high = 0, kept.stat().st_size
+    while high - low > _HEAD:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _opens(database, config, kept, middle) else (low, middle)
+    return low
+
+
+def _opens(database: str, config: Config, kept: Path, size: int) -> bool:
+    """Whether this much of the write-ahead file can be read; opened for reading, nothing is written."""
+    _restore(kept, database, size)
+    try:
+        duckdb.connect(database, read_only=True, config=config).close()
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _restore(kept: Path, database: str, size: int) -> None:
+    wal = Path(_WAL.format(database))
+    shutil.copyfile(kept, wal)
+    os.truncate(wal, size)
+
+
+def _connect(database: str, config: Config) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(database, config=config)
+    except duckdb.IOException as error:
+        if "Could not set lock" in str(error):
+            raise DatabaseInUse(f"{database} is in use by another process; one process owns the file") from error
+        raise
+
+
+def _count(connection: duckdb.DuckDBPyConnection) -> Count:
+    try:
+        (found,) = connection.execute("SELECT coalesce(max(seq), 0), coalesce(sum(spans), 0) FROM batches").fetchall()
+    except duckdb.CatalogException:  # a new file, or one that lost everything
+        return Count(0, 0)
+    return Count(int(found[0]), int(found[1]))
+
+
+def _keep(wal: Path) -> Path | None:
+    """A copy of the write-ahead file under a name of its own; None if there is no such file."""
+    if not wal.exists():
+        return None
+    names = (wal.with_name(f"{wal.name}.damaged-{second}") for second in itertools.count(int(time.time())))
+    kept = next(name for name in names if not name.exists())
+    shutil.copyfile(wal, kept)
+    return kept
+
+
+def _damage(kept: Path | None, missing: Count | None) -> str | None:
+    if kept is None and not (missing and missing.seq):
+        return None
+    if kept is None:
+        return f"the database is older than what was acknowledged and has no write-ahead file: {_loss(missing)}"
+    return f"the write-ahead file was damaged and is kept as {kept.name}: {_loss(missing)}"
+
+
+def _loss(missing: Count | None) -> str:
+    if missing is None:
+        return "how many committed batches are missing is not known"
+    if not missing.seq:
+        return "no committed batch is missing"
+    return f"committed batches missing: {missing.seq}, spans in them: {missing.spans}"
