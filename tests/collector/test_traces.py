@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from spanwise_collector.otlp.decode import Malformed, Parcel, decode
 from spanwise_collector.otlp.document import decode_document
 from spanwise_collector.store import Store
 
-_FOLDER = Path(__file__).parents[3] / "shared" / "traces"
+_FOLDER = Path(os.environ.get("SPANWISE_TRACES", "no traces"))
 
-pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="the folder of public traces is not here")
+pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="SPANWISE_TRACES names no folder of public traces")
 
 
 def _parcels(name: str) -> list[Parcel]:
