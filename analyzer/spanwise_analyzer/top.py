@@ -68,7 +68,7 @@ def _saving_first(row: Mapping[str, Any]) -> tuple[float, float]:
 
 def _console() -> Console:
     console = Console()
-    return console if console.is_terminal else Console(width=max(console.width, _PIPED))
+    return console if console.is_terminal else Console(width=max(console.width, _PIPED), height=console.height)
 
 
 def show(rows: Sequence[Mapping[str, Any]], console: Console) -> None:

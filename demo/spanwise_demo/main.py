@@ -89,7 +89,7 @@ async def _played(
 def _console(*, to_stderr: bool) -> Console:
     """As wide as the terminal; a file or a pipe has no width, so the table gets what it needs."""
     found = Console(stderr=to_stderr)
-    return found if found.is_terminal else Console(stderr=to_stderr, width=_WIDTH)
+    return found if found.is_terminal else Console(stderr=to_stderr, width=_WIDTH, height=found.height)
 
 
 def _progress(console: Console) -> Progress:

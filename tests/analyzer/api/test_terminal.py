@@ -26,7 +26,7 @@ ROW = {
 
 def drawn(width: int, *rows: Mapping[str, Any]) -> list[str]:
     out = io.StringIO()
-    top.show(rows, Console(file=out, width=width, force_terminal=True, color_system=None))
+    top.show(rows, Console(file=out, width=width, height=25, force_terminal=True, color_system=None))
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
