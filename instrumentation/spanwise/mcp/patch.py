@@ -9,6 +9,8 @@ from typing import Any
 
 import wrapt
 
+from spanwise.seam import Seam
+
 # (original bound function, instance, positional, keywords) -> what the caller gets
 Wrapper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -25,7 +27,7 @@ class Patches:
         self._active = True
         self._at_exit = at_exit
         atexit.register(at_exit)
-        self._undo: list[tuple[Any, str, Any, Any]] = []
+        self._seams: list[Seam] = []
 
     def wrap(self, owner: Any, name: str, wrapper: Wrapper) -> None:
         """Put ``wrapper`` around the function that ``owner`` (class or module) itself defines as ``name``.
@@ -40,17 +42,16 @@ class Patches:
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
         """Set ``owner.name`` to ``value`` until ``undo``."""
-        self._undo.append((owner, name, vars(owner)[name], value))
-        setattr(owner, name, value)
+        seam = Seam(owner, name, lambda _: value)
+        seam.open()
+        self._seams.append(seam)
 
     def undo(self) -> None:
         """Put the originals back; where somebody wrapped us meanwhile, only stop recording."""
         self._active = False
         atexit.unregister(self._at_exit)
-        while self._undo:
-            owner, name, original, ours = self._undo.pop()
-            if vars(owner).get(name) is ours:
-                setattr(owner, name, original)
+        while self._seams:
+            self._seams.pop().close()
 
     def _enabled(self) -> bool:
         return self._active
