@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from spanwise import semconv
 from spanwise_analyzer.lineage import nearest
+from spanwise_analyzer.oddity import Oddity
 from spanwise_analyzer.role import Role
 from spanwise_analyzer.tree import Node, Tree
 from spanwise_collector.span import Span
+
+Reporter: TypeAlias = tuple[str, str]  # scope, process
 
 # Behind these a model call is work of its own, not a second report of the one above.
 BOUNDARIES = frozenset(Role) - {
@@ -38,10 +43,10 @@ class ModelCalls:
     def counted(self) -> list[Node]:
         """One span per call, by start: the outermost that reports usage; background calls are counted too.
 
-        Two spans with one response id are one call if one is below the other or they overlap: some servers give all
-        their responses the same id.
+        Two spans with one response id are one call if one is below the other, or if they overlap and come from two
+        instrumentations: some servers give all their responses the same id.
         """
-        found = [node for node in self._tree.background if node.role is Role.INFERENCE]
+        found = [node for node in self._tree.background if node.role is Role.INFERENCE and not _told(node)]
         stack = list(self.outermost)
         while stack:
             node = stack.pop()
@@ -99,25 +104,49 @@ def _first_content_ns(node: Node) -> int | None:
     return min(node.start_ns + round(within * 1e9), node.end_ns)
 
 
+def _told(node: Node) -> bool:
+    return Oddity.REPORTED_TWICE in node.flags
+
+
 def _once(tree: Tree, calls: Iterable[Node]) -> list[Node]:
-    kept: dict[str, dict[Node, None]] = {}
+    """The calls, by start, without those that report an earlier one again."""
+    responses: dict[str, _Response] = {}
     found = []
     for call in calls:
         response = call.record.text(semconv.GEN_AI_RESPONSE_ID)
-        alike = kept.setdefault(response, {}) if response else {}
-        if not _again(tree, call, alike):
-            alike[call] = None
+        if not response or responses.setdefault(response, _Response()).new(tree, call):
             found.append(call)
     return found
 
 
-def _again(tree: Tree, call: Node, alike: dict[Node, None]) -> bool:
-    """Whether it is one of the earlier calls, reported twice; they follow each other, so only the last can overlap."""
-    if not alike:
-        return False
-    last = next(reversed(alike))
-    overlaps = call.start_ns < last.end_ns or call.start_ns == last.start_ns
-    return overlaps or any(above in alike for above in _above(tree, call))
+@dataclass(slots=True)
+class _Response:
+    """The calls with one response id, and who reported those that still run: each reports a call once at most."""
+
+    all: set[Node] = field(default_factory=set)
+    running: dict[Node, set[Reporter]] = field(default_factory=dict)
+
+    def new(self, tree: Tree, call: Node) -> bool:
+        """Whether it is a further call; calls come by start."""
+        if self.all and any(above in self.all for above in _above(tree, call)):
+            return False
+        self.running = {
+            node: told
+            for node, told in self.running.items()
+            if call.start_ns < node.end_ns or call.start_ns == node.start_ns
+        }
+        reporter = _reporter(call)
+        for told in reversed(self.running.values()):
+            if not reporter[0] or reporter not in told:
+                told.add(reporter)
+                return False
+        self.all.add(call)
+        self.running[call] = {reporter}
+        return True
+
+
+def _reporter(call: Node) -> Reporter:
+    return call.record.scope, call.record.process
 
 
 def _above(tree: Tree, node: Node) -> Iterator[Node]:

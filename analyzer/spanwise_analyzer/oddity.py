@@ -18,6 +18,7 @@ class Oddity(StrEnum):
     CLOCK_SHIFTED = "clock-shifted"
     CLOCK_INCONSISTENT = "clock-inconsistent"
     SHADOWED = "shadowed"
+    REPORTED_TWICE = "reported-twice"
     OUTSIDE_PARENT = "outside-parent"
     CHUNK_IS_NOT_CONTENT = "chunk-is-not-content"
     IDLE_INFERRED = "idle-inferred"
@@ -39,6 +40,7 @@ _TEXTS = {
     Oddity.CLOCK_SHIFTED: "its process's clock differs from its client's; shifted in the account only",
     Oddity.CLOCK_INCONSISTENT: "no single clock offset explains its process's requests; the median one was used",
     Oddity.SHADOWED: "runs inside a sibling that says nothing about it; counted below that sibling",
+    Oddity.REPORTED_TWICE: "another instrumentation reports the same call; counted once, with what both know",
     Oddity.OUTSIDE_PARENT: "runs wholly outside its parent; counted below the nearest ancestor that it touches",
     Oddity.CHUNK_IS_NOT_CONTENT: "its first event carries no content; waiting and generating cannot be told apart",
     Oddity.IDLE_INFERRED: "a long pause after a final answer was taken for the user's time",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from heapq import heappop, heappush, heapreplace
+from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from spanwise_analyzer.tree import Node
@@ -38,7 +39,8 @@ class Past:
     def next_start(self, child: Node, factor: Factor, *, waits_for: Iterable[Node]) -> int:
         """Where a child starts: after the siblings it waits for, if none is known after all that had ended before it.
 
-        Only the parent's own time in between is scaled.
+        None is known either where work that began after those had ended came in between: the child waited for that
+        as well. Only the parent's own time in between is scaled.
         """
         self._own_ns += max(0, child.eff_start_ns - self.old_end)
         basis = self._named(child, waits_for) or self._ended(child)
@@ -64,7 +66,14 @@ class Past:
         if not before:
             return None
         last = max(before)
+        if self._between(last.old_end, child.eff_start_ns):
+            return None
         return last._replace(new_end=max(ended.new_end for ended in before))
+
+    def _between(self, after: int, before: int) -> bool:
+        """Whether a sibling began and ended between these moments."""
+        began_after = takewhile(lambda placed: placed.eff_start_ns >= after, reversed(self._placed))
+        return any(placed.eff_end_ns <= before for placed in began_after if placed.eff_end_ns > placed.eff_start_ns)
 
 
 class Line:

@@ -24,7 +24,35 @@ def by_peer(forest: Forest) -> None:
 
     Request ids restart with each connection, so the client must also contain the server on one clock.
     """
-    _join(forest, _peers, lambda client, server: client.start_ns <= server.start_ns and server.end_ns <= client.end_ns)
+    _join(forest, _peers, _holds)
+
+
+def by_place(forest: Forest) -> None:
+    """Join a server's part to the request beside it, where another instrumentation named itself as its parent."""
+    for parent, found in forest.children().items():
+        servers = [node for node in found if node.role is Role.MCP_SERVER]
+        if servers and parent.role is not Role.MCP_CLIENT:
+            _beside(servers, [node for node in found if node.role is Role.MCP_CLIENT])
+
+
+def _beside(servers: list[Node], clients: list[Node]) -> None:
+    """The last request that began before the server's part, is of its kind and ends after it."""
+    free = list(clients)
+    for server in servers:
+        fitting = (client for client in reversed(free) if _asks(client, server) and _holds(client, server))
+        client = next(fitting, None)
+        if client is not None:
+            free.remove(client)
+            server.parent = client
+
+
+def _asks(client: Node, server: Node) -> bool:
+    names = (semconv.MCP_METHOD_NAME, semconv.GEN_AI_TOOL_NAME)
+    return all(client.record.text(name) == server.record.text(name) for name in names)
+
+
+def _holds(client: Node, server: Node) -> bool:
+    return client.start_ns <= server.start_ns and server.end_ns <= client.end_ns
 
 
 def _join(forest: Forest, ids: Callable[[Span], Ids], fits: Callable[[Node, Node], bool]) -> None:

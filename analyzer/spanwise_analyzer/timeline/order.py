@@ -10,12 +10,16 @@ from spanwise_analyzer.ledger import Problem
 from spanwise_analyzer.timeline import (
     adopt,
     background,
+    carriers,
     clean,
     clocks,
+    echo,
     extent,
+    instant,
     join,
     lift,
     parents,
+    serving,
     shadow,
     transport,
     unfinished,
@@ -33,10 +37,15 @@ def normalise(conversation_id: str, spans: Iterable[Span]) -> tuple[Tree, list[P
         join.by_session,
         clocks.align,  # needs the pairs of the join, and the ends
         join.by_peer,  # compares times of two processes, so after the clocks
+        join.by_place,
         partial(conversations.keep, conversation_id),  # ids are inherited through joined parents
         background.part,
         adopt.adopt,  # by time, and never below a background span
+        instant.gather,  # before two reports of a call become one: each goes to its own
+        echo.merge,
+        carriers.nest,  # what belongs to a call may hang below two reports of it until here
         transport.nest,
+        serving.nest,
         shadow.nest,  # wants real siblings, so after all parents are known
         lift.lift,  # last word on parents: any step before may have named one that the span does not touch
     )

@@ -90,5 +90,6 @@ def _odd(draw: st.DrawFn, number: int, count: int) -> Span:
         end_ns=end,
         kind=kind,
         status=draw(st.sampled_from(Status)),
+        scope=draw(st.sampled_from(["", "", "one", "other"])),
         attributes={semconv.GEN_AI_CONVERSATION_ID: "c", **attributes},
     )

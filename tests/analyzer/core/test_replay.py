@@ -127,6 +127,14 @@ def test_a_span_that_names_what_it_waits_for_waits_for_nothing_else() -> None:
     assert [saving_ns(tree[()], change), saving_ns(tree["work",], change)] == [10 * MS, 0]
 
 
+def test_what_began_after_the_named_ones_had_ended_is_waited_for_as_well() -> None:
+    """The results were prepared before they went to the model."""
+    spans = [agent("agent", 0, 100), tool("work", 0, 40, "agent"), tool("prepare", 40, 50, "agent")]
+    tree = account("c", [*spans, waits("answer", 50, 100, "work")]).tree
+    changes = [Change(remove=frozenset({key(name)})) for name in ("prepare", "work")]
+    assert [saving_ns(tree, change) for change in changes] == [10 * MS, 40 * MS]
+
+
 def test_of_two_spans_that_end_at_once_the_one_that_is_waited_for_owns() -> None:
     spans = [agent("agent", 0, 100), tool("first", 0, 50, "agent"), tool("other", 10, 50, "agent")]
     owned = account("c", [*spans, waits("answer", 50, 100, "other")]).owned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.analyzer.core.forests import TRACES, identifier
@@ -63,7 +64,23 @@ def loose() -> list[Span]:
     return [made(n, 1 + 10 * n, 5 + 10 * n, "", CHAT) for n in range(COUNT)]
 
 
-@pytest.mark.parametrize("make", [deep, apart, holed, orphaned, looped, parallel, retried, loose])
+def echoed() -> list[Span]:
+    """Half of the spans report at once what the other half reports, all under one response id."""
+    said: dict[str, Value] = {**CHAT, semconv.GEN_AI_RESPONSE_ID: "r"}
+    spans = [
+        replace(made(2 * n + late, 1 + n, 10 * COUNT + n - late, identifier(0), said), scope=scope)
+        for n in range(1, COUNT // 2)
+        for late, scope in enumerate(("other", "spanwise"))
+    ]
+    return [made(0, 1, 20 * COUNT), *spans]
+
+
+def wrapped() -> list[Span]:
+    """A chain in which two instrumentations take turns."""
+    return [replace(span, scope="other" if n % 2 else "spanwise", attributes=CHAT) for n, span in enumerate(deep())]
+
+
+@pytest.mark.parametrize("make", [deep, apart, holed, orphaned, looped, parallel, retried, loose, echoed, wrapped])
 def test_a_large_conversation_is_tiled(make: Callable[[], list[Span]]) -> None:
     spans = make()
     ledger = account("c", spans)
