@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spanwise.function import tool as tool
+    from spanwise.handover import environment as environment
     from spanwise.installation import instrument as instrument
     from spanwise.installation import uninstrument as uninstrument
     from spanwise.marks import conversation as conversation
@@ -14,13 +15,27 @@ if TYPE_CHECKING:
     from spanwise.marks import stage as stage
     from spanwise.marks import step as step
     from spanwise.marks import turn as turn
+    from spanwise.trial import experiment as experiment
 
-__all__ = ["conversation", "instrument", "outcome", "stage", "step", "tool", "turn", "uninstrument"]
+__all__ = [
+    "conversation",
+    "environment",
+    "experiment",
+    "instrument",
+    "outcome",
+    "stage",
+    "step",
+    "tool",
+    "turn",
+    "uninstrument",
+]
 
 # Loaded on first use: a server-side reader of names and stages needs none of the SDK.
 _HOMES = {
     "instrument": "spanwise.installation",
     "uninstrument": "spanwise.installation",
+    "environment": "spanwise.handover",
+    "experiment": "spanwise.trial",
     "tool": "spanwise.function",
 } | dict.fromkeys(("conversation", "outcome", "stage", "step", "turn"), "spanwise.marks")
 

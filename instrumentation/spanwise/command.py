@@ -15,7 +15,7 @@ MISSING = 2  # exit code where an extra is not installed
 
 _HELP = {
     "run": "run a program with instrumentation: spanwise run -- python agent.py",
-    "doctor": "show versions and whether spans would arrive at the collector",
+    "doctor": "what is installed and set, and one test span sent to the server and shown back",
     "serve": "collect, explain and show traces",
     "report": "explain conversations in the terminal",
     "top": "the conversations, the longest first",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from opentelemetry.util.types import AttributeValue
@@ -13,6 +13,7 @@ from spanwise import semconv
 
 EXTENSION = "trace"  # where httpcore looks for a callable
 Callback: TypeAlias = Callable[[str, dict[str, Any]], Any]
+Heard: TypeAlias = Callable[[str, Mapping[str, Any]], object]
 
 _CONNECT = ("connect_tcp", "connect_unix_socket")
 _TLS = "start_tls"
@@ -61,6 +62,11 @@ class Connection:
 
 
 def observe(extensions: MutableMapping[str, Any] | None, heard: Callable[[str], object], *, asynchronous: bool) -> None:
+    """Have ``heard`` told the name of each event of the request with these ``extensions``, as ``listen`` does."""
+    listen(extensions, lambda name, _: heard(name), asynchronous=asynchronous)
+
+
+def listen(extensions: MutableMapping[str, Any] | None, heard: Heard, *, asynchronous: bool) -> None:
     """Have ``heard`` told each event of the request with these ``extensions``; a listener already there stays."""
     if extensions is None:
         return
@@ -69,17 +75,17 @@ def observe(extensions: MutableMapping[str, Any] | None, heard: Callable[[str], 
     extensions[EXTENSION] = make(heard, earlier)
 
 
-def _synchronous(heard: Callable[[str], object], earlier: Callback | None) -> Callback:
+def _synchronous(heard: Heard, earlier: Callback | None) -> Callback:
     def told(name: str, info: dict[str, Any]) -> Any:
-        heard(name)
+        heard(name, info)
         return earlier(name, info) if earlier is not None else None
 
     return told
 
 
-def _asynchronous(heard: Callable[[str], object], earlier: Callback | None) -> Callable[..., Awaitable[Any]]:
+def _asynchronous(heard: Heard, earlier: Callback | None) -> Callable[..., Awaitable[Any]]:
     async def told(name: str, info: dict[str, Any]) -> Any:
-        heard(name)
+        heard(name, info)
         answer = earlier(name, info) if earlier is not None else None
         return await answer if inspect.isawaitable(answer) else answer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from spanwise import semconv, sizes
@@ -23,7 +24,12 @@ def capture(*, on: bool) -> None:
 
 def captured() -> bool:
     """Whether content may be recorded."""
-    return _asked or os.environ.get(VARIABLE, "").strip().lower() in _ON
+    return _asked or wanted(os.environ)
+
+
+def wanted(environ: Mapping[str, str]) -> bool:
+    """Whether the standard variable asks for content."""
+    return environ.get(VARIABLE, "").strip().lower() in _ON
 
 
 def text(value: Any) -> tuple[str, int]:

@@ -9,10 +9,10 @@ from opentelemetry.context import Context, create_key, get_current, get_value, s
 from opentelemetry.trace import Span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv, text
+from spanwise import semconv, text, trial
 from spanwise.hashing import hashed, key_id
 
-_BAGGAGE = (semconv.BAGGAGE_CONVERSATION_ID, semconv.BAGGAGE_TURN)
+_BAGGAGE = (semconv.BAGGAGE_CONVERSATION_ID, semconv.BAGGAGE_TURN, *trial.KEYS)
 _ANYWHERE = "*"
 _MAX_TURN = 2**31 - 1
 _MAX_TURN_DIGITS = 10
@@ -67,8 +67,13 @@ def with_turn_span(span: Span, ctx: Context | None = None) -> Context:
 
 
 def conversation_attributes(ctx: Context | None = None) -> dict[str, AttributeValue]:
-    """What every span below ``ctx`` carries: conversation id, turn, hash of the user; what is unknown is left out."""
+    """What every span below ``ctx`` carries: conversation id, turn, hash of the user, the experiment.
+
+    What is unknown is left out.
+    """
     found: dict[str, AttributeValue] = {}
+    if not baggage.get_all(ctx) and get_value(_USER, ctx) is None:  # asked for every span
+        return found
     if (conversation := conversation_id(ctx)) is not None:
         found[semconv.GEN_AI_CONVERSATION_ID] = conversation
     if (turn := turn_number(ctx)) is not None:
@@ -76,7 +81,7 @@ def conversation_attributes(ctx: Context | None = None) -> dict[str, AttributeVa
     if (user := get_value(_USER, ctx)) is not None:
         found[semconv.USER_HASH] = hashed(str(user))
         found[semconv.HASH_KEY_ID] = key_id()
-    return found
+    return found | trial.attributes(ctx)
 
 
 def carried(source: Context, target: Context | None = None) -> Context:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, overload
 
+from opentelemetry.context import Context
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import content, hashing, semconv, sizes, text
+from spanwise import content, hashing, semconv, sizes, text, toolruns
 from spanwise.safety import guarded
 from spanwise.spanscope import SpanScope
 
@@ -34,6 +36,13 @@ class ToolScope(SpanScope):
         }
         return f"{semconv.OPERATION_EXECUTE_TOOL} {name}", found | dict(self._hints) | _arguments(self._arguments)
 
+    def inside(self, ctx: Context) -> Context:
+        """Let the model call that reads the result be linked to this run."""
+        call_id = self._hints.get(semconv.GEN_AI_TOOL_CALL_ID)
+        if self.span is not None and isinstance(call_id, str):
+            toolruns.ran(call_id, self.span)
+        return ctx
+
     def output(self, value: Any) -> None:
         """Record what the tool returned."""
         self.returned(value)
@@ -45,9 +54,7 @@ class ToolScope(SpanScope):
 
     def fresh(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolScope:
         """One run of ``fn``, with its arguments by name."""
-        return ToolScope(
-            self._name or getattr(fn, "__name__", type(fn).__name__), self._hints, _bound(fn, args, kwargs)
-        )
+        return ToolScope(self._name or _name(fn), self._hints, _bound(fn, args, kwargs))
 
 
 @overload
@@ -89,17 +96,27 @@ def tool(
         semconv.TOOL_DESTRUCTIVE: destructive,
     }
     known = {key: value for key, value in hints.items() if value is not None}
-    if callable(name):
+    if callable(name) or isinstance(name, classmethod | staticmethod):
         return ToolScope(None, known, {})(name)
     return ToolScope(name, known, arguments)
 
 
+def _name(fn: Callable[..., Any]) -> str:
+    while isinstance(fn, partial):
+        fn = fn.func
+    return str(getattr(fn, "__name__", type(fn).__name__))
+
+
 def _bound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any]:
+    if isinstance(fn, partial):
+        return _bound(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     try:
         found = dict(inspect.signature(fn).bind(*args, **kwargs).arguments)
     except (TypeError, ValueError):  # a wrong call fails in the function, with its own message
         return kwargs
     found.pop("self", None)
+    if isinstance(found.get("cls"), type):
+        del found["cls"]
     return found
 
 

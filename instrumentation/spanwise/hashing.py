@@ -44,8 +44,7 @@ def tenant_hash() -> str | None:
 
 def hashed(value: str | bytes) -> str:
     """16 hex digits, equal for equal values of one key."""
-    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-    return hashlib.blake2b(data, key=_key().secret, digest_size=_SIZE).hexdigest()
+    return _digest(_bytes(value), _key().secret)
 
 
 def key_id() -> str:
@@ -63,7 +62,16 @@ def leaves(obj: Any, limit: int = MAX_LEAVES) -> list[str]:
         found.setdefault(text)
         if len(found) >= limit:
             break
-    return [hashed(text) for text in found]
+    secret = _key().secret
+    return [_digest(_bytes(text), secret) for text in found]
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
+def _digest(data: bytes, secret: bytes) -> str:
+    return hashlib.blake2b(data, key=secret, digest_size=_SIZE).hexdigest()
 
 
 def _key() -> Key:

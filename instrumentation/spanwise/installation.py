@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from opentelemetry import trace
@@ -13,16 +13,19 @@ from opentelemetry.sdk.environment_variables import OTEL_SDK_DISABLED
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 
-from spanwise import content, context, hashing, tracer
+from spanwise import content, context, handover, hashing, tracer
+from spanwise.address import fault
 from spanwise.attachment import Attachment, attached
+from spanwise.endpoint import Endpoint, listener
 from spanwise.endpoint import endpoint as find_endpoint
 from spanwise.endpoint import exporter as make_exporter
 from spanwise.endpoint import name as name_endpoint
-from spanwise.neighbours import sends_to
+from spanwise.exporters import others
+from spanwise.neighbours import behind, sends_to
 from spanwise.outlet import Outlet
 from spanwise.parts import install, uninstall
 from spanwise.process import resource
-from spanwise.safety import shield
+from spanwise.safety import shield, tell
 
 _log = logging.getLogger("spanwise")
 _lock = threading.RLock()
@@ -60,7 +63,7 @@ def instrument(  # noqa: PLR0913 - every argument is public and has a default
     the conversation id. Nothing in here raises into the program.
     """
     with _lock, shield():
-        if _current is not None or _disabled():
+        if _current is not None or disabled(os.environ):
             return
         content.capture(on=capture_content)
         hashing.scope(tenant)
@@ -68,7 +71,9 @@ def instrument(  # noqa: PLR0913 - every argument is public and has a default
         for host in propagate_to:
             context.allow_host(host)
         _connect(Target(service_name, endpoint, tracer_provider, span_exporter))
-        install(name for name, wanted in (("httpx", httpx), ("openai", openai), ("mcp", mcp)) if wanted)
+        handover.join(os.environ)
+        wanted = {"httpx": httpx, "openai": openai, "mcp": mcp, "fastmcp": mcp}
+        install(name for name, on in wanted.items() if on)
 
 
 def uninstrument() -> None:
@@ -77,6 +82,7 @@ def uninstrument() -> None:
     with _lock, shield():
         attachment, _current = _current, None
         uninstall()
+        handover.leave()
         context.forget_hosts()
         content.capture(on=False)
         hashing.scope(None)
@@ -86,15 +92,16 @@ def uninstrument() -> None:
             attachment.disconnect()
 
 
-def _disabled() -> bool:
-    return os.environ.get(OTEL_SDK_DISABLED, "").strip().lower() == "true"
+def disabled(environ: Mapping[str, str]) -> bool:
+    """Whether the SDK was told to trace nothing at all."""
+    return environ.get(OTEL_SDK_DISABLED, "").strip().lower() == "true"
 
 
 def _connect(target: Target) -> None:
     global _current  # noqa: PLW0603 - as above
     provider, own = _provider(target)
     attachment = attached(provider)
-    attachment.connect(_outlet(target, provider, own=own))
+    attachment.connect(tuple(_outlets(target, provider, own=own)))
     tracer.use(provider)
     _current = attachment
 
@@ -103,7 +110,7 @@ def _provider(target: Target) -> tuple[TracerProvider, bool]:
     """The provider to use, and whether it is ours, so that nobody else sends its spans anywhere."""
     if target.provider is not None:
         return target.provider, False
-    existing = trace.get_tracer_provider()
+    existing = behind(trace.get_tracer_provider())
     if isinstance(existing, TracerProvider):
         return existing, existing is _made()
     return _make(target.service_name), True
@@ -124,13 +131,23 @@ def _make(service_name: str | None) -> TracerProvider:
     return provider
 
 
-def _outlet(target: Target, provider: TracerProvider, *, own: bool) -> Outlet | None:
-    if target.exporter is not None:
-        return Outlet(target.exporter)
+def _outlets(target: Target, provider: TracerProvider, *, own: bool) -> Iterator[Outlet]:
+    given = target.exporter
+    if given is not None:
+        yield Outlet(lambda: given)
+        return
     found = find_endpoint(target.endpoint, os.environ)
-    if found is None or not (own or found.chosen):
-        return None
+    if found is not None and (own or found.chosen) and _wanted(found, provider):
+        yield Outlet(lambda: make_exporter(found), listener(found))
+    for make in others(os.environ) if own else ():
+        yield Outlet(make)
+
+
+def _wanted(found: Endpoint, provider: TracerProvider) -> bool:
+    if (wrong := fault(found)) is not None:
+        tell(f"no spans are sent: the endpoint {wrong}")
+        return False
     if sends_to(provider, found.url):
         _log.debug("the program already sends its spans to %s", found.url)
-        return None
-    return Outlet(make_exporter(found))
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -22,6 +23,13 @@ _MAX_CONVERSATIONS = 10_000  # whose turns are counted; the oldest is forgotten
 
 _turns: OrderedDict[str, int] = OrderedDict()
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child of fork must not find it held by a thread that it does not have
+
+    def _unlock() -> None:
+        global _lock  # noqa: PLW0603 - one process has one lock
+        _lock = threading.Lock()
+
+    os.register_at_fork(after_in_child=_unlock)
 
 
 class conversation(Scope):  # noqa: N801 - read as a verb: with spanwise.conversation("id")
@@ -30,13 +38,15 @@ class conversation(Scope):  # noqa: N801 - read as a verb: with spanwise.convers
     ``user`` is recorded as a keyed hash only.
     """
 
-    def __init__(self, id: str, user: str | None = None) -> None:  # noqa: A002 - the public name
+    def __init__(self, id: str | None, user: str | None = None) -> None:  # noqa: A002 - the public name
         super().__init__()
         self._id, self._user = id, user
 
     def opened(self) -> Context:
-        """The current context inside the conversation."""
-        return context.with_conversation(self._id, self._user)
+        """The current context inside the conversation; one without an id is none, and none is invented."""
+        if self._id is None:
+            tell("a conversation without an id is none")
+        return context.with_conversation("" if self._id is None else self._id, self._user)
 
 
 class turn(SpanScope):  # noqa: N801 - as above

@@ -5,129 +5,174 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+import time
+from collections.abc import Callable
+from itertools import chain, repeat
+from weakref import WeakSet
 
-from opentelemetry.sdk.environment_variables import OTEL_BSP_SCHEDULE_DELAY
+from opentelemetry.instrumentation.utils import suppress_instrumentation
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import SpanExporter
 
-from spanwise.process import own_resource
-from spanwise.writable import mended
+from spanwise.backlog import Backlog, Weighed
+from spanwise.batching import Batching
+from spanwise.reach import Reach, Unknown
+from spanwise.shipment import MAX_REQUEST_BYTES, Outcome, Shipment
+from spanwise.tally import Tally
 
 CLOSE_LIMIT = 1.5  # s: what an exit may wait for a collector that is away
-_DELAY_MS = 1000  # the SDK's 5 s would keep somebody who looks at a running agent waiting
+_PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)  # s between two looks for a collector that is away; the last again and again
+_LOOKED = 1.0  # s: for so long whoever asks for a flush need not have us look again
+_NAME = "spanwise-outlet"
 
 _log = logging.getLogger("spanwise")
 
 
 class Outlet:
-    """Bounded queue and sending thread around one exporter."""
+    """Bounded queue and sending thread around one exporter.
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = _Counting(exporter)
-        # The variable wins over our default; the SDK reads it where the argument is None.
-        delay = None if os.environ.get(OTEL_BSP_SCHEDULE_DELAY) else _DELAY_MS
-        self._batches = BatchSpanProcessor(self._exporter, schedule_delay_millis=delay)
-        self._count = _Count()
-        os.register_at_fork(after_in_child=self._count.reset) if hasattr(os, "register_at_fork") else None
+    As long as nobody listens at the other end spans are kept, the latest ones if there are too many. What is not
+    taken by somebody who listens is lost.
+    """
+
+    def __init__(self, make: Callable[[], SpanExporter], reach: Reach | None = None) -> None:
+        """``make`` is called once here, and once in each child of fork that sends something."""
+        self._shipment = Shipment(make)
+        self._reach = reach or Unknown()
+        self._batching = Batching.from_environ(os.environ)
+        self._closed = False
+        self._begin()
+        self._start()  # now, since an interpreter that ends starts no more threads
+        _outlets.add(self)
+
+    def _begin(self) -> None:
+        self._backlog, self._tally = Backlog(self._batching.queued), Tally()
+        self._lock = threading.RLock()  # the collection of garbage may end a span while one is being put in
+        self._settled = threading.Condition(self._lock)
+        self._wake, self._hurry, self._closing = threading.Event(), threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._sure = False  # whether the last delivery was taken
+        self._away_since = 0.0  # when we last looked and nobody was there; 0 where somebody is
 
     @property
     def lost(self) -> int:
-        """Spans that were put in and not delivered, so far."""
-        return self._count.value - self._exporter.sent.value
+        """Spans that were put in and will not be delivered any more, so far."""
+        return self._tally.lost
 
     def put(self, span: ReadableSpan) -> None:
         """Queue one ended span."""
-        self._count.add(1)
-        self._batches.on_end(span)
+        with self._lock:
+            if self._closed:
+                return
+            self._tally.put(self._backlog.put(span))
+            full = len(self._backlog) >= self._batching.spans
+            if self._thread is None:
+                self._start()
+        if full and not self._wake.is_set():
+            self._wake.set()
 
     def flush(self, limit: float = CLOSE_LIMIT) -> bool:
-        """Send what is queued; False where it took longer than ``limit`` seconds."""
-        return _within(limit, self._batches.force_flush)
+        """Send what is queued; False where nobody takes it, or where it took longer than ``limit`` seconds."""
+        deadline = time.monotonic() + limit
+        with self._lock:
+            target = self._tally.given
+            if self._away_since and time.monotonic() - self._away_since < _LOOKED:
+                return self._tally.settled >= target
+            self._away_since = 0.0
+            self._hurry.set()
+            self._wake.set()
+            self._settled.wait_for(lambda: self._tally.settled >= target or self._away_since, _left(deadline))
+            return self._tally.settled >= target
 
     def close(self, limit: float = CLOSE_LIMIT) -> None:
-        """Send what is queued and stop; gives up after ``limit`` seconds and says what was lost."""
-        _within(limit, self._batches.shutdown)
-        if self.lost > 0:
-            _log.warning("%d spans were lost: %s", self.lost, self._reason())
-
-    def _reason(self) -> str:
-        unwritable = self._exporter.unwritable.value
-        failed = self._exporter.tried.value - self._exporter.sent.value - unwritable
-        waiting = self._count.value - self._exporter.tried.value
-        reasons = [f"{unwritable} of them could not be encoded"] if unwritable else []
-        if failed > 0:  # then the others waited for those
-            reasons.append("the collector could not be reached, or did not take them")
-        elif waiting > 0:
-            reasons.append("they ended faster than they could be sent")
-        return "; ".join(reasons)
-
-
-class _Count:
-    """A number that several threads add to."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self._lock = threading.Lock()
-        self.value = 0
-
-    def add(self, number: int) -> None:
+        """Send what is queued and stop; gives up after ``limit`` seconds without progress and says what was lost."""
         with self._lock:
-            self.value += number
+            if self._closed:
+                return
+            self._closed = True
+        for event in (self._closing, self._hurry, self._wake):
+            event.set()
+        if self._tally.settled < self._tally.given and self._reach.refuses():
+            self._shipment.stop()  # it may be pausing between two tries of its own for longer than an exit may take
+        self._join(limit)
+        self._shipment.stop()
+        if self._tally.unsent:
+            _log.warning("%d spans were lost: %s", self._tally.unsent, self._tally.reason())
 
+    def renew(self) -> None:
+        """Begin anew in a child of fork: what the parent has queued the parent sends. The thread starts when needed."""
+        self._shipment.renew()
+        self._begin()
 
-class _Counting(SpanExporter):
-    """Counts what was delivered, and names the right process after a fork."""
+    def _join(self, limit: float) -> None:
+        if self._thread is None:
+            self._drain()  # nobody did it, as there could be no thread any more
+            return
+        delivered = -1
+        while self._thread.is_alive() and delivered < self._tally.sent:
+            delivered = self._tally.sent
+            self._thread.join(limit)
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = exporter
-        self.tried, self.sent, self.unwritable = _Count(), _Count(), _Count()
-        for count in (self.tried, self.sent, self.unwritable):
-            os.register_at_fork(after_in_child=count.reset) if hasattr(os, "register_at_fork") else None
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        self.tried.add(len(spans))
-        own = [own_resource(span) for span in spans]
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
         try:
-            result = self._send(own)
-        except Exception:
-            # One exporter raises what the other answers: a text that cannot be encoded.
-            if (writable := self._mended(own)) is None:
-                raise
-            return self._send(writable)
-        if result is not SpanExportResult.SUCCESS and (writable := self._mended(own)) is not None:
-            return self._send(writable)
-        return result
+            thread.start()
+        except RuntimeError:  # there can be no more threads now; the next span tries again
+            return
+        self._thread = thread
 
-    def shutdown(self) -> None:
-        self._exporter.shutdown()
+    def _run(self) -> None:
+        with suppress_instrumentation():
+            while not self._closing.is_set():
+                self._wake.wait(self._batching.delay_ms / 1000)
+                self._wake.clear()
+                self._drain()
+            self._drain()
 
-    def force_flush(self, timeout_millis: int = 30000) -> bool:
-        return self._exporter.force_flush(timeout_millis)
+    def _drain(self) -> None:
+        while batch := self._next():
+            self._deliver(batch)
 
-    def _send(self, spans: list[ReadableSpan]) -> SpanExportResult:
-        result = self._exporter.export(spans) if spans else SpanExportResult.SUCCESS
-        if result is SpanExportResult.SUCCESS:
-            self.sent.add(len(spans))
-        return result
+    def _next(self) -> list[Weighed]:
+        with self._lock:
+            return self._backlog.take(self._batching.spans, MAX_REQUEST_BYTES)
 
-    def _mended(self, spans: list[ReadableSpan]) -> list[ReadableSpan] | None:
-        found = mended(spans)
-        if found is not None:
-            self.unwritable.add(len(spans) - len(found))
-        return found
+    def _deliver(self, batch: list[Weighed]) -> None:
+        pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
+        while (outcome := self._tried(batch)) is None:
+            if self._closing.is_set():
+                outcome = Outcome(refused=True)
+                break
+            self._hurry.wait(next(pauses))
+            self._hurry.clear()
+        with self._lock:
+            self._tally.settle(len(batch), outcome)
+            self._settled.notify_all()
+
+    def _tried(self, batch: list[Weighed]) -> Outcome | None:
+        """What became of the batch; None where nobody is there to take it."""
+        if self._sure or self._reach.listens():
+            outcome = self._shipment.send(batch)
+            self._sure = not outcome.refused
+            if self._sure or self._reach.listens():
+                return outcome
+        with self._lock:
+            self._away_since = time.monotonic()
+            self._settled.notify_all()
+        return None
 
 
-def _within(limit: float, work: Callable[[], Any]) -> bool:
-    # The SDK's own time limits are not kept (force_flush ignores its argument, shutdown takes 30 s), so the
-    # work runs on a daemon thread, which an exit does not wait for.
-    thread = threading.Thread(target=work, name="spanwise-flush", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:  # the interpreter is too far gone to start threads
-        return False
-    thread.join(limit)
-    return not thread.is_alive()
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
+
+
+_outlets: WeakSet[Outlet] = WeakSet()
+
+
+def _renew_all() -> None:
+    for outlet in list(_outlets):
+        outlet.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

@@ -8,11 +8,22 @@ from collections.abc import Iterable
 
 import wrapt
 
+from spanwise.neighbours import OFFICIAL_HTTP, half_imported
 from spanwise.safety import shield
 
-_PARTS = {"openai": "spanwise.openai", "mcp": "spanwise.mcp", "httpx": "spanwise.http"}
-_LIBRARIES = {"openai": ("openai",), "mcp": ("mcp",), "httpx": ("httpx", "httpx2")}
-_THREADS = "spanwise.threads"
+_PARTS = {
+    "openai": "spanwise.openai",
+    "mcp": "spanwise.mcp",
+    "fastmcp": "spanwise.fastmcp",
+    "httpx": "spanwise.http",
+}
+_LIBRARIES = {
+    "openai": ("openai",),
+    "mcp": ("mcp",),
+    "fastmcp": ("fastmcp",),
+    "httpx": ("httpx", "httpx2", OFFICIAL_HTTP),
+}
+_CARRIERS = ("spanwise.threads", "spanwise.processes")
 
 _wanted: set[str] = set()
 _hooked: set[str] = set()
@@ -21,8 +32,9 @@ _installed: list[str] = []
 
 def install(names: Iterable[str]) -> None:
     """Instrument the libraries called "httpx", "openai" and "mcp", now or as soon as they are imported."""
-    with shield():
-        _install(_THREADS)
+    for module in _CARRIERS:
+        with shield():
+            _install(module)
     for name in names:
         _wanted.add(name)
         for library in _LIBRARIES[name]:
@@ -34,7 +46,7 @@ def uninstall(names: Iterable[str] = tuple(_PARTS)) -> None:
     modules = {_PARTS.get(name, name) for name in names}
     _wanted.difference_update(names)
     if not _wanted:
-        modules.add(_THREADS)
+        modules.update(_CARRIERS)
     for module in [module for module in reversed(_installed) if module in modules]:
         _installed.remove(module)
         with shield():
@@ -50,7 +62,7 @@ def _await(library: str, name: str) -> None:
 
 
 def _arrived(name: str) -> None:
-    if name in _wanted:
+    if name in _wanted and not (name == "httpx" and half_imported(OFFICIAL_HTTP)):
         with shield():
             _install(_PARTS[name])
 

@@ -13,6 +13,7 @@ from spanwise import semconv
 from spanwise.spancopy import changed
 
 _instances: dict[int, str] = {}
+_renamed: list[Resource] = []  # the parent's resource and ours
 
 
 def resource(service_name: str | None = None) -> Resource:
@@ -27,7 +28,16 @@ def own_resource(span: ReadableSpan) -> ReadableSpan:
     pid = span.resource.attributes.get(semconv.PROCESS_PID)
     if pid is None or pid == os.getpid():
         return span
-    return changed(span, resource=span.resource.merge(Resource(_identity())))
+    if not _renamed or _renamed[0] is not span.resource:
+        _renamed[:] = span.resource, _own(span.resource)
+    return changed(span, resource=_renamed[1])
+
+
+def _own(inherited: Resource) -> Resource:
+    own = _identity()
+    if inherited.attributes.get(semconv.SERVICE_INSTANCE_ID) not in _instances.values():
+        del own[semconv.SERVICE_INSTANCE_ID]  # somebody chose it, and it stays
+    return inherited.merge(Resource(own))
 
 
 def _identity() -> dict[str, str | int]:

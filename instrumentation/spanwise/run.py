@@ -6,7 +6,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +19,8 @@ from spanwise.content import VARIABLE as CAPTURE_VARIABLE
 
 AUTOSTART = str(Path(__file__).parent / "autostart")
 NOT_FOUND = 127  # what a shell answers
+# Process id of the program itself, so that what it starts can be told from it.
+PROGRAM_VARIABLE = "SPANWISE_RUN_PID"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,10 +43,10 @@ def _become(program: str, command: list[str], environ: Mapping[str, str]) -> NoR
 
 def environment(given: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
     """The program's environment: ``chosen`` variables over the ``given`` ones, our start-up file first on the path."""
-    result: MutableMapping[str, str] = {**given, **chosen}
-    rest = [entry for entry in given.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != AUTOSTART]
-    result["PYTHONPATH"] = os.pathsep.join([AUTOSTART, *rest])
-    return dict(result)
+    path = given.get("PYTHONPATH", "")
+    # An empty entry is the current directory, an empty path is none.
+    rest = [entry for entry in path.split(os.pathsep) if entry != AUTOSTART] if path else []
+    return {**given, **chosen, "PYTHONPATH": os.pathsep.join([AUTOSTART, *rest]), PROGRAM_VARIABLE: str(os.getpid())}
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, str]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import Token
 from copy import copy
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from opentelemetry.context import Context, attach, detach, get_current
 
-from spanwise.safety import guarded, shield
+from spanwise.safety import guarded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,14 +24,15 @@ class Scope:
     """What a piece of work has open while it runs. Subclasses say what that is.
 
     ``start`` opens it without touching the current context, ``active`` makes it current for a while, ``finish``
-    closes it, once. ``with`` does all three.
+    closes it, once. ``with`` does all three. One object may be entered again, also while it is open: then ``as``
+    gives a run of its own, and each exit closes the run that was entered last by the same task or thread.
     """
 
     def __init__(self) -> None:
         self._ctx: Context | None = None
         self._finished = False
         self._token: Token[Context] | None = None
-        self._strand: object = None
+        self._open: tuple[_Run, ...] = ()
 
     def opened(self) -> Context:
         """Open the work and return the context to run it in."""
@@ -49,7 +52,7 @@ class Scope:
     @guarded
     def start(self) -> None:
         """Open the work; it is not current yet."""
-        self._finished = False
+        self._finished, self._ctx = False, None
         self._ctx = self.opened()
 
     @guarded
@@ -66,21 +69,32 @@ class Scope:
         try:
             yield
         finally:
-            detach(token)
+            _leave(token)
+
+    @guarded
+    def attach(self) -> None:
+        """Make the work current until ``detach``."""
+        self._token = None if self._ctx is None else attach(self._ctx)
+
+    @guarded
+    def detach(self) -> None:
+        """Make current what was so before, where that can be done from here."""
+        token, self._token = self._token, None
+        if token is not None:
+            _leave(token)
 
     def __enter__(self) -> Self:
-        self.start()
-        with shield():
-            self._strand = _strand()
-            self._token = None if self._ctx is None else attach(self._ctx)
-        return self
+        run = self._begun()
+        run.start()
+        run.attach()
+        return run
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with shield():
-            self._detach()
-        self.finish(error)
+        run = self._ended()
+        run.detach()
+        run.finish(error)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -96,12 +110,50 @@ class Scope:
 
         return wrapped(fn, self.fresh)
 
-    def _detach(self) -> None:
-        token, self._token = self._token, None
-        # A block that was entered in one task and is left in another (a generator closed by somebody else) must
-        # not reset a context variable there: that context never saw the block.
-        if token is not None and self._strand == _strand():
-            detach(token)
+    def _begun(self) -> Self:
+        """What this entry runs: the object itself, or a copy where it is open already."""
+        with _lock:
+            run = copy(self) if self._open else self
+            self._open = (*self._open, _Run(_strand(), run))
+        return run
+
+    def _ended(self) -> Scope:
+        """The run that was entered last here; where there is none, the block was entered elsewhere."""
+        strand = _strand()
+        with _lock:
+            own = [run for run in self._open if run.strand == strand]
+            last = (own or self._open or (_Run(strand, self),))[-1]
+            self._open = tuple(run for run in self._open if run is not last)
+        return last.scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """One entry of a scope, and the task or thread that entered."""
+
+    strand: object
+    scope: Scope
+
+
+_lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child of fork must not find it held by a thread that it does not have
+
+    def _unlock() -> None:
+        global _lock  # noqa: PLW0603 - one process has one lock
+        _lock = threading.Lock()
+
+    os.register_at_fork(after_in_child=_unlock)
+
+
+def _leave(token: Any) -> None:
+    # A block that was entered in one context and is left in another (a generator closed by somebody else, or read
+    # by the threads of a pool) must not touch the context there, which never saw the block: resetting the variable
+    # itself tells the two apart, where the SDK's function would write an error to the log.
+    if isinstance(token, Token):
+        with suppress(ValueError):
+            token.var.reset(token)
+    else:  # of another implementation of the context
+        detach(token)
 
 
 def _strand() -> object:

@@ -115,6 +115,13 @@ TIMED_OUT: Final = "spanwise.timed_out"  # bool
 INCOMPLETE: Final = "spanwise.incomplete"  # bool: a stream left before its end, or a span ended at shutdown
 TRUNCATED: Final = "spanwise.truncated"  # int: original length of a value that was cut
 
+EXPERIMENT_ID: Final = "spanwise.experiment.id"  # this and the five below: also the baggage keys
+EXPERIMENT_ARM: Final = "spanwise.experiment.arm"  # what was tried, e.g. baseline or short-prompt
+EXPERIMENT_FIXTURE: Final = "spanwise.experiment.fixture"  # the task that was done: arms are paired by it
+EXPERIMENT_ROUND: Final = "spanwise.experiment.round"  # int
+EXPERIMENT_POSITION: Final = "spanwise.experiment.position"  # int: place in the order of runs of a round
+EXPERIMENT_SEED: Final = "spanwise.experiment.seed"  # int
+
 # --- spanwise: MCP connection -----------------------------------------------------------------------------------
 MCP_SERVER_NAME: Final = "spanwise.mcp.server.name"  # serverInfo.name, else command or URL host
 MCP_SERVER_VERSION: Final = "spanwise.mcp.server.version"
@@ -130,6 +137,13 @@ MCP_FALLBACK: Final = "spanwise.mcp.fallback"  # bool: discover was refused, ini
 MCP_CAPABILITIES: Final = "spanwise.mcp.capabilities"  # list[str]
 MCP_SESSION_REQUESTS: Final = "spanwise.mcp.session.requests"  # int, on mcp.close
 MCP_SESSION_DURATION: Final = "spanwise.mcp.session.duration"  # s, on mcp.close
+MCP_SESSION_NOTIFICATIONS: Final = "spanwise.mcp.session.notifications"  # int, on mcp.close: all that the server sent
+MCP_SESSION_LIST_CHANGES: Final = "spanwise.mcp.session.list_changes"  # int, on mcp.close: of these, list_changed
+MCP_SESSION_RECONNECTS: Final = (
+    "spanwise.mcp.session.reconnects"  # int, on mcp.close: streams that broke off and were resumed
+)
+MCP_LIST_CHANGES: Final = "spanwise.mcp.list_changes"  # int: list_changed that came while this request waited
+MCP_RECONNECTS: Final = "spanwise.mcp.reconnects"  # int: how often the answer's stream broke off and was resumed
 MCP_CURSOR: Final = "spanwise.mcp.cursor"  # keyed hash of the page cursor that was asked for
 MCP_MORE_PAGES: Final = "spanwise.mcp.more_pages"  # bool: the answer names a next page
 MCP_CACHE_HIT: Final = "spanwise.mcp.cache_hit"  # bool: answered by the client's own cache
@@ -196,13 +210,28 @@ RETRY_BACKOFF: Final = "spanwise.retry.backoff"  # s, on the model call
 CONNECTION_NEW: Final = "spanwise.connection.new"  # bool: this request opened a connection
 CONNECTION_CONNECT_TIME: Final = "spanwise.connection.connect_time"  # s
 CONNECTION_TLS_TIME: Final = "spanwise.connection.tls_time"  # s
+HTTP_HEADERS_TIME: Final = "spanwise.http.headers_time"  # s, on an HTTP request: until the headers came
 CLIENT_FIRST_CALL: Final = "spanwise.client.first_call"  # bool: first model call of the process
+CLIENT_PREPARE_TIME: Final = "spanwise.client.prepare_time"  # s: the SDK's own work before the first HTTP request
+CLIENT_PARSE_TIME: Final = (
+    "spanwise.client.parse_time"  # s: its work between the answer (streamed: its first byte) and us
+)
+RESPONSE_REQUEST_ID: Final = "spanwise.response.request_id"  # the service's own id of the HTTP request
+RESPONSE_STATUS: Final = "spanwise.response.status"  # Responses API: completed, incomplete, queued, ...
+RESPONSE_BACKGROUND: Final = "spanwise.response.background"  # bool: the model works on after the call has ended
+ERROR_CODE: Final = "spanwise.error.code"  # the service's own word for a failure, e.g. rate_limit_exceeded
+PROMPT_CACHE_RESULT: Final = "spanwise.prompt_cache.result"  # cache_hit, cache_miss, ...: the service's own diagnosis
+PROMPT_CACHE_REASON: Final = "spanwise.prompt_cache.reason"  # of a miss, e.g. tools_changed
+PROMPT_CACHE_MISSED_TOKENS: Final = "spanwise.prompt_cache.missed_tokens"
+PROMPT_CACHE_REUSABLE_TOKENS: Final = "spanwise.prompt_cache.reusable_tokens"
 
 # --- values ---------------------------------------------------------------------------------------------------
+DOCTOR_SPAN: Final = "spanwise.doctor"  # name of the span that `spanwise doctor` sends; belongs to no conversation
 SCOPE: Final = "spanwise"  # name of our instrumentation scope, and of the distribution
 OPERATION_CHAT: Final = "chat"
 OPERATION_EMBEDDINGS: Final = "embeddings"
 OPERATION_EXECUTE_TOOL: Final = "execute_tool"
+OPERATION_FETCH_RESPONSE: Final = "fetch_response"  # asks for an answer that was begun earlier
 OPERATION_INVOKE_AGENT: Final = "invoke_agent"
 INFERENCE_OPERATIONS: Final = frozenset({"chat", "text_completion", "generate_content", "plan"})
 AGENT_OPERATIONS: Final = frozenset({"invoke_agent", "invoke_workflow", "create_agent"})

@@ -9,8 +9,10 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import semconv, text
+from spanwise.safety import guarded
 from spanwise.scope import Scope
 from spanwise.tracer import tracer
+from spanwise.unfinished import begun, ended
 
 
 class SpanScope(Scope):
@@ -34,9 +36,11 @@ class SpanScope(Scope):
 
     def opened(self) -> Context:
         """Start the span."""
+        self.span = None  # of an earlier run: it must not take what belongs to this one
         parent = self.parent()
         name, attributes = self.described()
         self.span = tracer().start_span(text.encodable(name), parent, SpanKind.INTERNAL, text.attributes(attributes))
+        begun(self)
         return self.inside(set_span_in_context(self.span, parent))
 
     def write(self, attributes: Mapping[str, AttributeValue]) -> None:
@@ -48,11 +52,21 @@ class SpanScope(Scope):
         """End the span. Cancellation and exit are no failure of the work."""
         if self.span is None:
             return
+        ended(self)
         if isinstance(error, Exception):
             mark_failed(self.span, error)
         elif error is not None:
             self.span.set_attribute(semconv.CANCELLED, True)
         self.span.end()
+
+    @guarded
+    def forget(self) -> None:
+        """The process ends before the work does."""
+        if self.span is not None and not self._finished:
+            self._finished = True
+            ended(self)
+            self.span.set_attribute(semconv.INCOMPLETE, True)
+            self.span.end()
 
 
 def mark_failed(span: Span, error: BaseException) -> None:

@@ -42,12 +42,12 @@ def identifier(value: Any) -> str:
 
 def attributes(found: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
     """``found`` with encodable names and values."""
-    return {encodable(name): _value(value) for name, value in found.items()}
+    return {name if name.isascii() else encodable(name): _value(value) for name, value in found.items()}
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, str):
-        return encodable(value)
+        return value if type(value) is str and value.isascii() else encodable(value)
     if isinstance(value, list | tuple):
         return [encodable(item) if isinstance(item, str) else item for item in value]
     return value

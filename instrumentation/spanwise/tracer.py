@@ -10,11 +10,30 @@ from opentelemetry import trace
 from spanwise import semconv
 
 _provider: trace.TracerProvider | None = None
+# By scope, with the provider they come from: asking it for one takes as long as starting a span.
+_tracers: dict[str, tuple[trace.TracerProvider, trace.Tracer]] = {}
 
 
 def tracer() -> trace.Tracer:
     """The tracer of the provider that ``instrument`` chose, else of the global one."""
-    return provider().get_tracer(semconv.SCOPE, release())
+    return _kept(semconv.SCOPE) or _made(semconv.SCOPE, release())
+
+
+def of_scope(name: str) -> trace.Tracer:
+    """The same for spans that another library has named its own."""
+    return _kept(name) or _made(name)
+
+
+def _kept(scope: str) -> trace.Tracer | None:
+    known = _tracers.get(scope)
+    return None if known is None or known[0] is not provider() else known[1]
+
+
+def _made(scope: str, version: str | None = None) -> trace.Tracer:
+    chosen = provider()
+    made = chosen.get_tracer(scope, version)
+    _tracers[scope] = chosen, made
+    return made
 
 
 def provider() -> trace.TracerProvider:
@@ -33,6 +52,7 @@ def use(chosen: trace.TracerProvider | None) -> None:
     """Take spans from ``chosen`` from now on; None means the global one."""
     global _provider  # noqa: PLW0603 - one process has one instrumentation
     _provider = chosen
+    _tracers.clear()
 
 
 @cache

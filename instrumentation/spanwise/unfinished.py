@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Protocol
 from weakref import WeakSet
 
@@ -16,20 +18,35 @@ class Work(Protocol):
 
 
 _open: WeakSet[Work] = WeakSet()
+_lock = threading.RLock()  # the collection of garbage may end one work while another one is being remembered
 
 
 def begun(work: Work) -> None:
     """Remember ``work`` for as long as somebody else holds it."""
-    _open.add(work)
+    with _lock:
+        _open.add(work)
 
 
 def ended(work: Work) -> None:
     """Forget about ``work``."""
-    _open.discard(work)
+    with _lock:
+        _open.discard(work)
 
 
 def end_all() -> None:
     """End whatever is still open."""
-    for work in list(_open):
+    with _lock:
+        found = list(_open)
+    for work in found:
         with shield():
             work.forget()
+
+
+def _renew() -> None:
+    """In a child of fork: what was open belongs to the parent, and so does the lock."""
+    global _open, _lock
+    _open, _lock = WeakSet(), threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -20,9 +21,13 @@ def _make_way() -> None:
 
 
 def _start() -> None:
-    import spanwise
+    # Programs start other Pythons, whose environment we are not in: they are none of our business.
+    if importlib.util.find_spec("spanwise") is not None:
+        import spanwise
 
-    spanwise.instrument()
+        spanwise.instrument()
+    elif os.environ.get("SPANWISE_RUN_PID") == str(os.getpid()):
+        sys.stderr.write(f"spanwise run: spanwise is not installed for {sys.executable}; nothing is traced\n")
 
 
 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
 import threading
@@ -10,10 +11,15 @@ from typing import Any, Final
 import wrapt
 
 from spanwise.mcp.patch import Patches
-from spanwise.safety import guarded
+from spanwise.safety import guarded, shield
 
 _SDK: Final = "mcp"
-_MAJOR: Final = 2
+_OLDEST: Final = (1, 9)
+# Each has an ``install``; those of one SDK line stand together.
+_PARTS: Final = {
+    1: ("legacy.opening", "legacy.requesting", "legacy.notifying", "legacy.streaming", "legacy.serving"),
+    2: ("native", "opening", "requesting", "notifying", "cache", "closing", "streaming", "serving"),
+}
 
 _log = logging.getLogger("spanwise")
 _lock = threading.RLock()
@@ -53,23 +59,25 @@ def _imported(_module: Any) -> None:
 @guarded
 def _apply() -> None:
     global _patches  # noqa: PLW0603 - as above
-    if _patches is not None or not _supported():
+    if _patches is not None:
         return
-    from mcp.shared import _otel
-
-    from spanwise.mcp import cache, closing, native, opening, requesting, scope, serving, streaming
+    parts = _parts()
+    if not parts:
+        return
+    from spanwise.mcp import scope
 
     _patches = Patches(scope.abandon_all)
-    _patches.replace(_otel, "_tracer", native.Splitter())
-    for part in (opening, requesting, cache, closing, streaming, serving):
-        part.install(_patches)
+    for part in parts:
+        with shield():  # one that does not fit costs only what it would have seen
+            importlib.import_module(f"{__name__}.{part}").install(_patches)
 
 
-def _supported() -> bool:
+def _parts() -> tuple[str, ...]:
     from importlib.metadata import version
 
     found = version(_SDK)
-    if int(found.split(".")[0]) == _MAJOR:
-        return True
-    _log.warning("spanwise traces mcp %d.x; version %s stays untraced", _MAJOR, found)
-    return False
+    major, minor = (int(number) for number in found.split(".")[:2])
+    if (major, minor) < _OLDEST or major not in _PARTS:
+        _log.warning("spanwise traces mcp from 1.9 on and 2.x; version %s stays untraced", found)
+        return ()
+    return _PARTS[major]

@@ -14,9 +14,7 @@ from spanwise.safety import guarded
 
 def install(patches: Patches) -> None:
     """Watch the cache being read."""
-    from mcp.client.caching import ClientResponseCache
-
-    patches.wrap(ClientResponseCache, "read", _read)
+    patches.wrap("mcp.client.caching:ClientResponseCache", "read", _read)
 
 
 async def _read(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

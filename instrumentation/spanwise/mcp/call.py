@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any, Final
 
+from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode, get_current_span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv, text
+from spanwise import semconv, text, toolruns
 from spanwise.mcp import handshake, listing, scope, toolcall
 from spanwise.mcp.connection import Connection
 from spanwise.safety import guarded
@@ -41,14 +43,18 @@ class Call(scope.Scope):
         self.params: Mapping[str, Any] = {}
         self.result: Mapping[str, Any] | None = None
         self.request_id: str | None = None
+        self.key: Any = None  # the request's id as the SDK keeps it
         self.call_id = _enclosing_call_id() if method == semconv.MCP_TOOLS_CALL else None
         self.rounds: int | None = None
         self.progress = 0
+        self.reconnects = 0
+        self.list_changes = connection.list_changes  # the connection's count when this began
         self.validation_ns: int | None = None
         self.cold = False  # the first request waits until a server that was just started is there
         self.hidden = hidden.get()
         self.hidden_ns = 0  # of requests that the SDK made by itself inside this one
         self.outer = _current.get()
+        self.context = Context()  # the one that the request is sent in
         self._mark: Token[Call | None] | None = None
 
     def takes(self, connection: Connection, method: str) -> bool:
@@ -74,8 +80,13 @@ class Call(scope.Scope):
     def entered(self) -> None:
         """Requests that are sent from here find this call."""
         self._mark = _current.set(self)
-        early: dict[str, AttributeValue] = {semconv.MCP_METHOD_NAME: self.method}
-        self.span.set_attributes(text.attributes(early | self._named()))
+        self.context = otel_context.get_current()
+        if self.call_id is not None:
+            toolruns.ran(self.call_id, self.span)
+
+    def described(self) -> dict[str, AttributeValue]:
+        """Method and target."""
+        return text.attributes(named(self.method, self.target))
 
     def left(self) -> None:
         """The call that this one was made in is current again."""
@@ -103,6 +114,7 @@ class Call(scope.Scope):
                 self.span.set_status(Status(StatusCode.ERROR))
         finally:
             super().settle()
+            self.params, self.result = {}, None  # contexts of tasks may hold this long after
             if agreed is not None and not self.connection.ready:
                 self.connection.finish_connecting()
 
@@ -122,14 +134,6 @@ class Call(scope.Scope):
             found.pop(semconv.MCP_PROTOCOL_VERSION, None)  # agreed on later, not here
         return found
 
-    def _named(self) -> dict[str, AttributeValue]:
-        if self.method == semconv.MCP_TOOLS_CALL:
-            named: dict[str, AttributeValue] = {semconv.GEN_AI_OPERATION_NAME: semconv.OPERATION_EXECUTE_TOOL}
-            return named | ({semconv.GEN_AI_TOOL_NAME: self.target} if self.target else {})
-        if self.method in NAMED and self.target:
-            return {semconv.GEN_AI_PROMPT_NAME: self.target}
-        return {}
-
     def _facts(self) -> dict[str, AttributeValue]:
         validation = None if self.validation_ns is None else max(0, self.validation_ns - self.hidden_ns) / _NS
         found: dict[str, AttributeValue | None] = {
@@ -140,14 +144,38 @@ class Call(scope.Scope):
             semconv.MCP_COLD: self.cold or None,
             semconv.MCP_ROUNDS: self.rounds,
             semconv.MCP_PROGRESS_COUNT: self.progress or None,
+            semconv.MCP_RECONNECTS: self.reconnects or None,
+            semconv.MCP_LIST_CHANGES: self.connection.list_changes - self.list_changes or None,
             semconv.MCP_VALIDATION_TIME: validation,
         }
         return {name: value for name, value in found.items() if value is not None}
 
 
+@contextmanager
+def resumed(call: Call) -> Iterator[None]:
+    """The block, in a task that knows nothing of ``call``, is part of it."""
+    mark, token = _current.set(call), otel_context.attach(call.context)
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
+        _current.reset(mark)
+
+
 def current() -> Call | None:
     """The innermost request that this context is part of; it may be over already."""
     return _current.get()
+
+
+def named(method: str, target: str | None) -> dict[str, AttributeValue]:
+    """What a span is about, known when it begins; for either side."""
+    found: dict[str, AttributeValue] = {semconv.MCP_METHOD_NAME: method}
+    if method == semconv.MCP_TOOLS_CALL:
+        found[semconv.GEN_AI_OPERATION_NAME] = semconv.OPERATION_EXECUTE_TOOL
+    if method in NAMED and target:
+        key = semconv.GEN_AI_TOOL_NAME if method == semconv.MCP_TOOLS_CALL else semconv.GEN_AI_PROMPT_NAME
+        found[key] = target
+    return found
 
 
 def _enclosing_call_id() -> str | None:
@@ -164,12 +192,3 @@ def answer(method: str, params: Mapping[str, Any], result: Mapping[str, Any]) ->
     if method in semconv.MCP_LIST_METHODS:
         return listing.attributes(method, params, result)
     return toolcall.answer(method, result)
-
-
-def outline(method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    """As ``answer``, for a server, where whatever this takes would count as the server's work."""
-    if method in semconv.MCP_HANDSHAKE_METHODS:
-        return handshake.attributes(method, result)
-    if method in semconv.MCP_LIST_METHODS:
-        return listing.outline(method, params, result)
-    return toolcall.outline(method, result)

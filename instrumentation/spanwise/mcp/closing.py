@@ -55,17 +55,18 @@ class Closing(Scope):
         if self.connection.started_ns:
             found[semconv.MCP_SESSION_REQUESTS] = self.connection.requests
             found[semconv.MCP_SESSION_DURATION] = (time.monotonic_ns() - self.connection.started_ns) / _NS
+            found[semconv.MCP_SESSION_NOTIFICATIONS] = self.connection.notices
+            found[semconv.MCP_SESSION_LIST_CHANGES] = self.connection.list_changes
+            found[semconv.MCP_SESSION_RECONNECTS] = self.connection.reconnects
         return found
 
 
 def install(patches: Patches) -> None:
     """Watch clients, sessions and transports being closed."""
-    from mcp.client import client, session, stdio, streamable_http
-
-    patches.wrap(client.Client, "__aexit__", _exit_client)
-    patches.wrap(session.ClientSession, "__aexit__", _exit_session)
-    patches.wrap(stdio, "_stop_server_process", _stop_process)
-    patches.wrap(streamable_http.StreamableHTTPTransport, "terminate_session", _terminate_session)
+    patches.wrap("mcp.client.client:Client", "__aexit__", _exit_client)
+    patches.wrap("mcp.client.session:ClientSession", "__aexit__", exit_session)
+    patches.wrap("mcp.client.stdio", "_stop_server_process", _stop_process)
+    patches.wrap("mcp.client.streamable_http:StreamableHTTPTransport", "terminate_session", _terminate_session)
 
 
 async def _exit_client(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -73,7 +74,8 @@ async def _exit_client(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) 
         return await wrapped(*args, **kwargs)
 
 
-async def _exit_session(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
+async def exit_session(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The end of a session is the end of its connection, unless a transport is closed after it."""
     with around(_closing_session(instance, args)):
         return await wrapped(*args, **kwargs)
 
@@ -102,7 +104,7 @@ def _closing_session(session: Any, args: Args) -> Closing | None:
 
 def _transport_follows(owner: Connection) -> bool:
     """Whether the transport, which closes right after its session, has something to wait for."""
-    return owner.spawned or bool(owner.session_id)
+    return owner.outlives_session or owner.spawned or bool(owner.session_id)
 
 
 @guarded

@@ -47,6 +47,11 @@ class Connection:
     hints: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # annotations by tool, from lists seen here
     connecting: Connecting | None = None
     claimed: bool = False
+    outlives_session: bool = False  # its transport is closed after the session, and that is seen
+    calls: dict[Any, Any] = field(default_factory=dict)  # by id, where the SDK loses their context
+    notices: int = 0  # notifications that came from the server
+    list_changes: int = 0  # of these, the ones that say that a list is no longer the same
+    reconnects: int = 0
     ready: bool = False  # set-up is over
     nameless: list[Nameless] = field(default_factory=list)  # spans that wait for the server's name
 
@@ -95,7 +100,8 @@ class Connection:
 
 
 # The SDK's objects own their connections: when one is collected, the entry goes with it.
-dispatchers: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
+dispatchers: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()  # on 1.x the session is its own dispatcher
+streams: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()  # by the stream that the client writes to
 transports: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
 processes: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
 caches: WeakKeyDictionary[Any, Connection] = WeakKeyDictionary()
@@ -126,20 +132,34 @@ def offer(connection: Connection) -> None:
     _unclaimed.set((*(other for other in _unclaimed.get() if not other.claimed), connection))
 
 
-def claim(transport: Transport) -> Connection | None:
-    """The oldest transport of that kind that was opened in this context and has no session yet."""
-    fitting = (c for c in _unclaimed.get() if not c.claimed and c.target.transport is transport)
+def claim(transport: Transport | None = None) -> Connection | None:
+    """The oldest transport (of that kind) that was opened in this context and has no session yet."""
+    open_ = (c for c in _unclaimed.get() if not c.claimed)
+    fitting = (c for c in open_ if transport is None or c.target.transport is transport)
     return next(fitting, None)
+
+
+def of_stream(stream: Any) -> Connection | None:
+    """The connection whose client writes to ``stream``, where its transport was seen to open."""
+    try:
+        return streams.get(stream)
+    except TypeError:  # a stream of somebody's own making that cannot be a key
+        return None
 
 
 def of_session(session: Any) -> Connection:
     """The connection of a client session; a new one for a session older than the instrumentation."""
-    return of_dispatcher(session._dispatcher)  # noqa: SLF001 - the SDK offers no other way
+    return of_dispatcher(dispatcher(session))
 
 
-def of_dispatcher(dispatcher: Any) -> Connection:
+def dispatcher(session: Any) -> Any:
+    """What sends the requests of ``session``: on 1.x the session itself."""
+    return getattr(session, "_dispatcher", session)
+
+
+def of_dispatcher(sender: Any) -> Connection:
     """The connection whose requests this dispatcher sends."""
-    connection = dispatchers.get(dispatcher)
+    connection = dispatchers.get(sender)
     if connection is None:
-        connection = dispatchers[dispatcher] = Connection(ready=True)
+        connection = dispatchers[sender] = Connection(ready=True)
     return connection

@@ -22,10 +22,14 @@ def caching(result: Mapping[str, Any]) -> dict[str, AttributeValue]:
     return found
 
 
+# Made once: json.dumps would build an encoder for each call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str).encode
+
+
 def canonical(value: Any) -> bytes:
     """``value`` as JSON whose bytes do not depend on the order of its keys."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str)
+        text = _encode(value)
     except (ValueError, TypeError, RecursionError):  # the SDK will not be able to send it either
         return sizes.encoded(value)
     return text.encode("utf-8", "surrogatepass")

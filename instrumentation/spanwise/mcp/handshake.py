@@ -46,18 +46,24 @@ def attributes(method: str, result: Mapping[str, Any]) -> dict[str, AttributeVal
 
 
 def _server(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    from mcp_types import SERVER_INFO_META_KEY
-
-    meta = result.get("_meta")
-    stamped = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, Mapping) else None
-    server = result.get("serverInfo") or stamped
+    server = result.get("serverInfo")
+    if server is None and "supportedVersions" in result:
+        server = _stamped(result.get("_meta"))
     return server if isinstance(server, Mapping) else {}
 
 
+def _stamped(meta: Any) -> Any:
+    if not isinstance(meta, Mapping):
+        return None
+    from mcp_types import SERVER_INFO_META_KEY
+
+    return meta.get(SERVER_INFO_META_KEY)
+
+
 def _protocol(result: Mapping[str, Any]) -> str:
+    supported = result.get("supportedVersions")
+    if not isinstance(supported, list):
+        return str(result.get("protocolVersion") or "")
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-    supported = result.get("supportedVersions")
-    if isinstance(supported, list):
-        return next((version for version in reversed(MODERN_PROTOCOL_VERSIONS) if version in supported), "")
-    return str(result.get("protocolVersion") or "")
+    return next((version for version in reversed(MODERN_PROTOCOL_VERSIONS) if version in supported), "")

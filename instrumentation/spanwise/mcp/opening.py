@@ -6,19 +6,22 @@ import os
 import time
 from contextlib import ExitStack
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
 from spanwise import context
-from spanwise.mcp import child, connection, handshake, target
+from spanwise.mcp import child, connection, handshake, target, transport
 from spanwise.mcp.connecting import Connecting
 from spanwise.mcp.connection import Connection
 from spanwise.mcp.patch import Patches
 from spanwise.mcp.scope import around
 from spanwise.mcp.target import Target, Transport
+from spanwise.mcp.transport import Kind
 from spanwise.safety import guarded
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
+
+SSE: Final = Kind(lambda arguments: target.url(str(arguments.get("url"))))
 
 # When the SDK began to build an HTTP client for a transport that is about to be made in this context.
 _building: ContextVar[int | None] = ContextVar("spanwise_mcp_building", default=None)
@@ -26,16 +29,15 @@ _building: ContextVar[int | None] = ContextVar("spanwise_mcp_building", default=
 
 def install(patches: Patches) -> None:
     """Watch clients and sessions being opened."""
-    from mcp.client import _memory, client, session, stdio, streamable_http
-
-    patches.wrap(client.Client, "__aenter__", _enter_client)
-    patches.wrap(client.Client, "_build_session", _build_session)
-    patches.wrap(session.ClientSession, "__init__", _make_session)
-    patches.wrap(session.ClientSession, "adopt", _adopt)
-    patches.wrap(stdio, "_create_platform_compatible_process", _spawn)
-    patches.wrap(streamable_http, "create_mcp_http_client", _build_http_client)
-    patches.wrap(streamable_http.StreamableHTTPTransport, "__init__", _make_http_transport)
-    patches.wrap(_memory.InMemoryTransport, "__aenter__", _enter_memory)
+    patches.wrap("mcp.client.client:Client", "__aenter__", _enter_client)
+    patches.wrap("mcp.client.client:Client", "_build_session", _build_session)
+    patches.wrap("mcp.client.session:ClientSession", "__init__", _make_session)
+    patches.wrap("mcp.client.session:ClientSession", "adopt", _adopt)
+    patches.wrap("mcp.client.stdio", "_create_platform_compatible_process", spawn)
+    patches.wrap("mcp.client.streamable_http", "create_mcp_http_client", _build_http_client)
+    patches.wrap("mcp.client.streamable_http:StreamableHTTPTransport", "__init__", _make_http_transport)
+    patches.wrap("mcp.client._memory:InMemoryTransport", "__aenter__", _enter_memory)
+    transport.watch(patches, "mcp.client.sse", "sse_client", SSE)
 
 
 async def _enter_client(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -64,7 +66,8 @@ def _adopt(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
     return adopted
 
 
-async def _spawn(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -> Any:
+async def spawn(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Start a server's process: apart from the protocol, which the first request speaks."""
     owner, connecting = _spawning(*args, **kwargs) or (None, None)
     start_ns = time.perf_counter_ns()
     with around(connecting):
@@ -124,10 +127,11 @@ def _target(server: Any) -> Target:
 def _register(session: Any) -> None:
     from mcp.shared._context_streams import ContextSendStream
 
-    dispatcher = session._dispatcher  # noqa: SLF001 - the SDK offers no other way
+    dispatcher = connection.dispatcher(session)
     stream = getattr(dispatcher, "_write_stream", None)
     kind = Transport.HTTP if isinstance(stream, ContextSendStream) else Transport.STDIO
-    owner = connection.being_opened() or connection.claim(kind) or Connection(ready=True)
+    seen = connection.being_opened() or connection.of_stream(stream)
+    owner = seen or connection.claim(kind) or Connection(ready=True)
     owner.session_started()
     connection.dispatchers[dispatcher] = owner
 
@@ -165,8 +169,8 @@ def _spawned(owner: Connection | None, process: Any, took_ns: int) -> None:
 
 
 @guarded
-def _http(transport: Any) -> None:
-    found = target.url(transport.url)
+def _http(made: Any) -> None:
+    found = target.url(made.url)
     built_ns = _building.get()
     _building.set(None)
     with ExitStack() as stack:
@@ -174,17 +178,23 @@ def _http(transport: Any) -> None:
         if owner is None:
             owner = Connection()
             connection.offer(owner)
-        owner.target, owner.transport = found, transport
+        owner.target = found
         if owner.connecting is None:
             stack.enter_context(Connecting(owner, start_ns=built_ns))
         if owner.connecting is not None:
             owner.connecting.reused = built_ns is None
-    connection.transports[transport] = owner
+    bind(owner, made, found)
+
+
+def bind(owner: Connection, made: Any, found: Target) -> None:
+    """Let ``owner`` have the HTTP transport ``made``, which leads to the target ``found``."""
+    owner.target, owner.transport = found, made
+    connection.transports[made] = owner
     context.allow_host(found.address)
 
 
 @guarded
-def _memory(transport: Any) -> None:
+def _memory(made: Any) -> None:
     owner = connection.being_opened()
     if owner is not None and owner.target.transport is None:
-        owner.target = target.in_process(transport._server.name)  # noqa: SLF001
+        owner.target = target.in_process(made._server.name)  # noqa: SLF001

@@ -7,12 +7,10 @@ from typing import Any
 
 from spanwise.mcp.call import Call
 
-_CALLBACK = "on_progress"
 
-
-def counting(call: Call, options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """``options`` of a request, with its progress callback counted on ``call``."""
-    callback = (options or {}).get(_CALLBACK)
+def counting(call: Call, options: Mapping[str, Any] | None, key: str = "on_progress") -> Mapping[str, Any] | None:
+    """``options`` of a request, with the progress callback under ``key`` counted on ``call``."""
+    callback = (options or {}).get(key)
     if options is None or callback is None:
         return options
 
@@ -20,4 +18,4 @@ def counting(call: Call, options: Mapping[str, Any] | None) -> Mapping[str, Any]
         call.progress += 1
         return await callback(*args, **kwargs)
 
-    return {**options, _CALLBACK: counted}
+    return {**options, key: counted}

@@ -23,19 +23,14 @@ _rounds: ContextVar[list[Call] | None] = ContextVar("spanwise_mcp_rounds", defau
 
 def install(patches: Patches) -> None:
     """Watch the typed methods, which wait for all that the caller waits for, and the wire below them."""
-    from mcp.client.client import Client
-    from mcp.client.session import ClientSession
-    from mcp.shared.direct_dispatcher import DirectDispatcher
-    from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-
-    patches.wrap(Client, "call_tool", _all_rounds)
-    patches.wrap(Client, "_relist_tool", _by_itself)
-    patches.wrap(ClientSession, "initialize", _initialize)
-    patches.wrap(ClientSession, "call_tool", _call_tool)
-    patches.wrap(ClientSession, "send_request", _send_request)
-    patches.wrap(ClientSession, "validate_tool_result", _validate)
-    patches.wrap(JSONRPCDispatcher, "send_raw_request", _send_raw)
-    patches.wrap(DirectDispatcher, "send_raw_request", _send_direct)
+    patches.wrap("mcp.client.client:Client", "call_tool", _all_rounds)
+    patches.wrap("mcp.client.client:Client", "_relist_tool", by_itself, known=False)  # from 2.1 on
+    patches.wrap("mcp.client.session:ClientSession", "initialize", _initialize)
+    patches.wrap("mcp.client.session:ClientSession", "call_tool", call_tool)
+    patches.wrap("mcp.client.session:ClientSession", "send_request", _send_request)
+    patches.wrap("mcp.client.session:ClientSession", "validate_tool_result", validate)
+    patches.wrap("mcp.shared.jsonrpc_dispatcher:JSONRPCDispatcher", "send_raw_request", _send_raw)
+    patches.wrap("mcp.shared.direct_dispatcher:DirectDispatcher", "send_raw_request", _send_direct)
 
 
 async def _all_rounds(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -46,7 +41,8 @@ async def _all_rounds(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) 
         _rounds.reset(token)
 
 
-async def _by_itself(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -> Any:
+async def by_itself(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Requests from here are the SDK's own idea."""
     token = call.hidden.set(True)
     try:
         return await wrapped(*args, **kwargs)
@@ -55,12 +51,13 @@ async def _by_itself(wrapped: Any, _instance: Any, args: Args, kwargs: Kwargs) -
 
 
 async def _initialize(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
-    with around(_opened(instance, semconv.MCP_INITIALIZE) if instance.initialize_result is None else None):
+    with around(opened_for(instance, semconv.MCP_INITIALIZE) if instance.initialize_result is None else None):
         return await wrapped(*args, **kwargs)
 
 
-async def _call_tool(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
-    opened = _opened(instance, semconv.MCP_TOOLS_CALL, args[0] if args else kwargs.get("name"))
+async def call_tool(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
+    """A tool call with what the client does around it."""
+    opened = opened_for(instance, semconv.MCP_TOOLS_CALL, args[0] if args else kwargs.get("name"))
     _count(opened)
     with around(opened):
         return await wrapped(*args, **kwargs)
@@ -72,11 +69,12 @@ async def _send_request(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs)
         return await wrapped(*args, **kwargs)
 
 
-async def _validate(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
+async def validate(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Compare a result with its schema, and fetch the schema first where it is not known."""
     within = call.current()
     start_ns = time.perf_counter_ns()
     try:
-        return await _by_itself(wrapped, instance, args, kwargs)
+        return await by_itself(wrapped, instance, args, kwargs)
     finally:
         if within is not None and not within.end_ns:
             within.validation_ns = time.perf_counter_ns() - start_ns
@@ -107,7 +105,8 @@ async def _send(wrapped: Any, active: Call, method: str, params: Any, opts: Any 
 
 
 @guarded
-def _opened(session: Any, method: str, name: str | None = None) -> Call:
+def opened_for(session: Any, method: str, name: str | None = None) -> Call:
+    """The call that a method of ``session`` is about to make."""
     return Call(connection.of_session(session), method, name)
 
 
@@ -123,7 +122,7 @@ def _count(opened: Call | None) -> None:
 def _for_request(session: Any, request: Any) -> Call | None:
     params = getattr(request, "params", None)
     name = getattr(params, "name", None) if request.method in NAMED else None
-    return _unless_waiting(connection.of_session(session), request.method, name)
+    return unless_waiting(connection.of_session(session), request.method, name)
 
 
 @guarded
@@ -132,12 +131,13 @@ def _for_message(
 ) -> tuple[Call | None, Call]:
     """The span that this message opens, if any, and the one that it belongs to."""
     name = (params or {}).get("name") if method in NAMED else None
-    opened = _unless_waiting(connection.of_dispatcher(dispatcher), method, name if isinstance(name, str) else None)
+    opened = unless_waiting(connection.of_dispatcher(dispatcher), method, name if isinstance(name, str) else None)
     waiting = opened or call.current()
     assert waiting is not None  # noqa: S101 - nothing was opened because one is waiting
     return opened, waiting
 
 
-def _unless_waiting(owner: connection.Connection, method: str, name: str | None) -> Call | None:
+def unless_waiting(owner: connection.Connection, method: str, name: str | None) -> Call | None:
+    """A new call, unless one was opened that waits for just this request."""
     waiting = call.current()
     return None if waiting is not None and waiting.takes(owner, method) else Call(owner, method, name)

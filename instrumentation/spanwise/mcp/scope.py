@@ -27,6 +27,8 @@ class Scope:
     Nothing in here raises into the block's owner, and an exception of the block passes through.
     """
 
+    kind = SpanKind.CLIENT
+
     def __init__(self, name: str, connection: Connection, *, start_ns: int | None = None) -> None:
         self.name = text.encodable(name)
         self.connection = connection
@@ -43,12 +45,16 @@ class Scope:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        over, self.end_ns = bool(self.end_ns), self.end_ns or time.time_ns()
-        self._close(error, over=over)
+        self.end_ns = self.end_ns or time.time_ns()
+        self._close(error)
 
     def attributes(self) -> dict[str, AttributeValue]:
         """What the span shall carry at its end."""
         return self.connection.attributes()
+
+    def described(self) -> dict[str, AttributeValue] | None:
+        """What the span carries from its beginning."""
+        return None
 
     def failure(self, error: BaseException | None) -> BaseException | None:
         """What of an error that left the block is a failure of this work."""
@@ -57,6 +63,10 @@ class Scope:
     def parent(self) -> Context | None:
         """The context that the span starts in; None for the current one."""
         return None
+
+    def inside(self) -> Context:
+        """The context that the work happens in."""
+        return set_span_in_context(self.span)
 
     def write(self) -> None:
         """The work is over."""
@@ -84,9 +94,9 @@ class Scope:
     @guarded
     def _open(self) -> None:
         parent = self.parent()
-        self.span = tracer.tracer().start_span(self.name, parent, kind=SpanKind.CLIENT, start_time=self.start_ns)
+        self.span = tracer.tracer().start_span(self.name, parent, self.kind, self.described(), start_time=self.start_ns)
         unwritten.add(self)
-        self._token = otel_context.attach(set_span_in_context(self.span))
+        self._token = otel_context.attach(self.inside())
         self.entered()
 
     def entered(self) -> None:
@@ -96,14 +106,14 @@ class Scope:
         """Hook of a subclass: the span is no longer current and not yet ended."""
 
     @guarded
-    def _close(self, error: BaseException | None, *, over: bool) -> None:
+    def _close(self, error: BaseException | None) -> None:
         try:
             if self._token is not None:
                 otel_context.detach(self._token)
             self.left()
             failure.mark(self.span, self.failure(error), self.fault)
         finally:
-            if not over:  # else it was written when the process began to end
+            if self in unwritten:  # else it was written when the process began to end
                 self.write()
 
 

@@ -2,92 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Token
 from typing import Any
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 from opentelemetry.propagate import extract
-from opentelemetry.trace import Span, SpanKind, get_current_span
+from opentelemetry.trace import Span, get_current_span
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import context, semconv, text
-from spanwise.mcp import call, toolcall
+from spanwise.mcp import call, handled
+from spanwise.mcp.handled import Handled
 from spanwise.mcp.patch import Patches
-from spanwise.safety import guarded
+from spanwise.mcp.requesting import by_itself
+from spanwise.safety import guarded, shield
 
 Next = Callable[[Any], Awaitable[Any]]
 
-_SESSION_HEADER = "mcp-session-id"
-
 
 def install(patches: Patches) -> None:
-    """Stand right inside the SDK's tracing middleware, of servers made before and after this."""
-    from mcp.server._otel import OpenTelemetryMiddleware
-
-    patches.wrap(OpenTelemetryMiddleware, "__call__", _handle)
+    """Stand around and right inside the SDK's tracing middleware, of servers made before and after this."""
+    patches.wrap("mcp.server._otel:OpenTelemetryMiddleware", "__call__", _handle)
+    patches.wrap("mcp.server._streamable_http_modern", "_tool_input_schema", by_itself, known=False)
 
 
 async def _handle(wrapped: Any, _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx, call_next = args
-    return await wrapped(ctx, _inside(call_next, get_current_span()), **kwargs)
-
-
-def _inside(call_next: Next, ambient: Span) -> Next:
-    async def handle(ctx: Any) -> Any:
-        span = get_current_span()
-        _link(span, ambient)
-        _begin(span, ctx)
-        token = otel_context.attach(_rejoined(ctx) or otel_context.get_current())
+    with _arriving(ctx) or nullcontext():
+        work = Handled(get_current_span())
+        token = handled.begin(work)
         try:
-            result = await call_next(ctx)
+            return await wrapped(ctx, _inside(call_next, work), **kwargs)
         finally:
-            otel_context.detach(token)
-        _end(span, ctx, result)
-        return result
+            _settle(work, token, ctx)
+
+
+def _inside(call_next: Next, work: Handled) -> Next:
+    async def handle(ctx: Any) -> Any:
+        _begin(work, ctx)
+        with _within(rejoined(ctx.meta, ctx.request)):
+            try:
+                work.result = await call_next(ctx)
+            except BaseException as error:
+                work.error = error
+                raise
+        return work.result
 
     return handle
 
 
 @guarded
-def _rejoined(ctx: Any) -> Context | None:
-    """The handler's context in the caller's conversation; the current one where the caller named no trace."""
-    if not ctx.meta or "traceparent" not in ctx.meta:
+def _arriving(ctx: Any) -> AbstractContextManager[None] | None:
+    """Where neither the message nor anybody else names the caller, its HTTP request may."""
+    if handled.names_trace(ctx.meta) or get_current_span().get_span_context().is_valid:
+        return None
+    headers = handled.carrier(None, ctx.request)
+    return None if headers is None else _within(extract(headers))
+
+
+@guarded
+def rejoined(meta: Mapping[str, Any] | None, request: Any) -> Context | None:
+    """The handler's context in the caller's conversation; None where the caller named no trace."""
+    carrier = handled.carrier(meta, request)
+    if carrier is None:
         return None
     # A server that runs in tasks of its own may have been started inside some other conversation.
-    return context.carried(extract(ctx.meta), context.without_conversation())
+    return context.carried(extract(carrier), context.without_conversation())
+
+
+@contextmanager
+def _within(found: Context | None) -> Iterator[None]:
+    if found is None:
+        yield
+        return
+    token = otel_context.attach(found)
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
 
 
 @guarded
-def _link(span: Span, ambient: Span) -> None:
-    """The request's message names the parent; the HTTP request that brought it is only linked."""
-    if getattr(ambient, "kind", None) is SpanKind.SERVER:
-        span.add_link(ambient.get_span_context())
-
-
-@guarded
-def _begin(span: Span, ctx: Any) -> None:
+def _begin(work: Handled, ctx: Any) -> None:
+    span = get_current_span()
+    handled.link(span, work.ambient)
     waiting = call.current()
     if waiting is not None and waiting.direct and not waiting.request_id and ctx.method == waiting.method:
-        waiting.request_id = str(ctx.request_id)
-    span.set_attributes(text.attributes(_transport(ctx.request)))
-    span.set_attributes(text.attributes(toolcall.request(ctx.method, ctx.params or {})))
+        waiting.request_id, work.told = str(ctx.request_id), True
+
+
+def _settle(work: Handled, token: Token[Handled | None], ctx: Any) -> None:
+    with shield():
+        handled.end(token)
+    span = work.span
+    if span is None:
+        return
+    try:
+        _write(span, work, ctx)
+    finally:
+        span.end(work.end_ns)
+
+
+def _details(work: Handled, ctx: Any) -> dict[str, AttributeValue]:
+    found = handled.transport(ctx.request) | handled.request(ctx.method, ctx.params or {})
+    if isinstance(work.result, Mapping) and ctx.request_id is not None:
+        found |= handled.outline(ctx.method, ctx.params or {}, work.result)
+    return found
 
 
 @guarded
-def _end(span: Span, ctx: Any, result: Any) -> None:
-    if isinstance(result, Mapping) and ctx.request_id is not None:
-        span.set_attributes(text.attributes(call.outline(ctx.method, ctx.params or {}, result)))
-
-
-def _transport(request: Any) -> dict[str, AttributeValue]:
-    """Network and session of a request that came by HTTP."""
-    headers, client = getattr(request, "headers", None), getattr(request, "client", None)
-    if headers is None:
-        return {}
-    found: dict[str, AttributeValue] = {semconv.NETWORK_TRANSPORT: "tcp"}
-    if session := headers.get(_SESSION_HEADER):
-        found[semconv.MCP_SESSION_ID] = session
-    if client is not None:
-        found |= {semconv.CLIENT_ADDRESS: client.host, semconv.CLIENT_PORT: client.port}
-    return found
+def _write(span: Span, work: Handled, ctx: Any) -> None:
+    found: dict[str, AttributeValue] = {} if work.told else _details(work, ctx)
+    if call.hidden.get():
+        found[semconv.MCP_HIDDEN] = True
+    if work.cancelled:
+        found[semconv.CANCELLED] = True
+    span.set_attributes(text.attributes(found))

@@ -14,6 +14,8 @@ from spanwise.mcp import fields
 _URI = "uri"
 _MAX_PARSED = 262_144  # characters of a text whose values are looked for: the caller waits meanwhile
 _MAX_WORDS = 16_384
+_JSON_BEGINS = frozenset('{["-0123456789tfnNI \t\r\n')
+_MAX_OUTLINED = 16_384  # bytes of a result in which a server looks for values
 
 
 def request(method: str, params: Mapping[str, Any]) -> dict[str, AttributeValue]:
@@ -32,11 +34,15 @@ def answer(method: str, result: Mapping[str, Any]) -> dict[str, AttributeValue]:
 
 
 def outline(method: str, result: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    """As ``answer``, but only what costs next to nothing: a server's span is still open while this is worked out."""
-    nbytes = sizes.json_bytes(_shown(result))
-    if method == semconv.MCP_TOOLS_CALL:
-        return _kind(result) | _sized(result, nbytes)
-    return _kind(result) | {semconv.MCP_RESULT_BYTES: nbytes}
+    """As ``answer``, but only what costs next to nothing: a server's answer waits while this is worked out."""
+    data = sizes.encoded(_shown(result))
+    if method != semconv.MCP_TOOLS_CALL:
+        return _kind(result) | {semconv.MCP_RESULT_BYTES: len(data)}
+    found = _kind(result) | _sized(result, len(data))
+    found |= {semconv.TOOL_RESULT_HASH: hashing.hashed(data), semconv.HASH_KEY_ID: hashing.key_id()}
+    if len(data) <= _MAX_OUTLINED:
+        found[semconv.TOOL_RESULT_LEAVES] = hashing.leaves(_values(result))
+    return found
 
 
 def is_error(method: str, result: Mapping[str, Any] | None) -> bool:
@@ -123,6 +129,8 @@ def _texts(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parsed(text: str) -> Any:
+    if text[:1] not in _JSON_BEGINS:  # what cannot be JSON is not worth an exception
+        return text
     try:
         return json.loads(text)
     except ValueError:

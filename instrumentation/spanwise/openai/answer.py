@@ -34,8 +34,10 @@ class Said:
 
         Ids and formatting of arguments are left out: agents renumber and rewrite them on the way.
         """
-        calls = [[call.name, _canonical(call.arguments)] for call in self.calls]
-        return hashing.hashed(json.dumps([self.text.strip(), calls], ensure_ascii=False))
+        parts = [self.text.strip()]
+        for call in self.calls:
+            parts += (call.name, _canonical(call.arguments))
+        return hashing.hashed("\0".join(parts))
 
 
 def said(entries: Iterable[Any]) -> Said:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 from opentelemetry.context import Context
-from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import semconv
 from spanwise.connection import Connection
 from spanwise.spanscope import error_type
-from spanwise.tracer import tracer
 
 _FAILED = 400
 _NS = 1_000_000_000
@@ -46,6 +44,16 @@ class Attempts:
     def __init__(self) -> None:
         self._all: list[Attempt] = []
 
+    @property
+    def none(self) -> bool:
+        """Whether nothing was sent yet."""
+        return not self._all
+
+    @property
+    def last(self) -> Attempt | None:
+        """The one that was sent last."""
+        return self._all[-1] if self._all else None
+
     def begin(self) -> Attempt:
         """The next one starts now."""
         self._all.append(Attempt(time.time_ns()))
@@ -63,29 +71,26 @@ class Attempts:
             found[semconv.HTTP_RESPONSE_STATUS_CODE] = last.status
         return found
 
-    def write(self, ctx: Context, end_ns: int) -> None:
+    def write(self, tracer: Tracer, ctx: Context, end_ns: int) -> None:
         """Emit a span for each attempt where there was more than one; the last one ends with the call.
 
         This can only be known afterwards, so they stand beside the HTTP spans and enclose them in time.
         """
         if len(self._all) > 1:
             for number, attempt in enumerate(self._all, start=1):
-                _write(ctx, number, attempt, attempt.end_ns or end_ns)
+                span = tracer.start_span(f"chat.attempt {number}", ctx, SpanKind.INTERNAL, start_time=attempt.start_ns)
+                _fill(span, number, attempt)
+                span.end(max(attempt.end_ns or end_ns, attempt.start_ns))
 
     def _backoff_ns(self) -> int:
         pairs = zip(self._all, self._all[1:], strict=False)
         return sum(max(0, after.start_ns - before.end_ns) for before, after in pairs if before.end_ns)
 
 
-def _write(ctx: Context, number: int, attempt: Attempt, end_ns: int) -> None:
-    attributes: dict[str, Any] = {semconv.RETRY_ATTEMPT: number}
+def _fill(span: Span, number: int, attempt: Attempt) -> None:
+    span.set_attributes({semconv.RETRY_ATTEMPT: number} | attempt.connection.attributes())
     if attempt.status is not None:
-        attributes[semconv.HTTP_RESPONSE_STATUS_CODE] = attempt.status
+        span.set_attribute(semconv.HTTP_RESPONSE_STATUS_CODE, attempt.status)
     if attempt.error is not None:
-        attributes[semconv.ERROR_TYPE] = attempt.error
-    span = tracer().start_span(
-        f"chat.attempt {number}", ctx, SpanKind.INTERNAL, attributes, start_time=attempt.start_ns
-    )
-    if attempt.error is not None:
+        span.set_attribute(semconv.ERROR_TYPE, attempt.error)
         span.set_status(Status(StatusCode.ERROR, attempt.error))
-    span.end(max(end_ns, attempt.start_ns))

@@ -10,6 +10,7 @@ from typing import Any
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import semconv
+from spanwise.openai.pdf import pages
 from spanwise.openai.reading import field, items, text
 
 _DETAILS = ("low", "auto", "high", "original")  # from cheap to costly
@@ -41,6 +42,7 @@ class File:
     mime: str
     size: int
     encoded: int
+    pages: int | None = None  # None where they cannot be counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,9 @@ class Media:
             semconv.FILE_COUNT: len(self.files),
             semconv.FILE_BYTES: sum(file.size for file in self.files),
         }
+        counted = [file.pages for file in self.files if file.pages is not None]
+        if counted:
+            found[semconv.FILE_PAGES] = sum(counted)
         mimes = [file.mime for file in self.files if file.mime]
         return found | ({semconv.FILE_MIME: _PDF if _PDF in mimes else mimes[0]} if mimes else {})
 
@@ -116,7 +121,8 @@ def _file(part: Any) -> File:
     data = text(part, "file_data")
     name = text(part, "filename") or text(part, "file_url")
     mime = _mime(data) or mimetypes.guess_type(name.split("?", 1)[0])[0] or ""
-    return File(mime, _decoded(data) if data.startswith("data:") else len(data) * 3 // 4, len(data))
+    size = _decoded(data) if data.startswith("data:") else len(data) * 3 // 4
+    return File(mime, size, len(data), pages(data) if mime == _PDF else None)
 
 
 def _mime(url: str) -> str:

@@ -49,6 +49,15 @@ class Prompt:
         found = [entry.block for entry in self.entries]
         return [self._tools_block(), *found] if self.tools else found
 
+    def results(self) -> list[str]:
+        """Ids of the tool calls whose results are new: they stand after all that the model has said so far."""
+        found: list[str] = []
+        for entry in reversed(self.entries):
+            if entry.role == ASSISTANT:
+                break
+            found += [text(item, "tool_call_id") or text(item, "call_id") for item in entry.items if entry.role == TOOL]
+        return [call_id for call_id in reversed(found) if call_id]
+
     def beginning(self, nbytes: int) -> bytes:
         """The first ``nbytes`` of the JSON, in the same order."""
         found = bytearray(sizes.encoded(self.tools)[:nbytes] if self.tools else b"")

@@ -9,10 +9,24 @@ from typing import Any
 def field(value: Any, *names: str) -> Any:
     """``value.a.b`` for names "a", "b"; None where something on the way is missing."""
     for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        value = _member(value, name)
         if value is None:
             return None
     return value
+
+
+def _member(value: Any, name: str) -> Any:
+    # Each answer is asked some fifty times, most of them in vain: a dict is told apart from other mappings, which
+    # an abstract class has to recognise, and a model is not made to raise.
+    if type(value) is dict:
+        return value.get(name)
+    own = getattr(value, "__dict__", None)
+    if own is not None and name in own:
+        return own[name]
+    extra = getattr(value, "__pydantic_extra__", None)
+    if extra is not None:
+        return extra.get(name)
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 def items(value: Any, *names: str) -> list[Any]:

@@ -11,6 +11,7 @@ from opentelemetry.util.types import AttributeValue
 from spanwise import content, semconv
 from spanwise.openai import reading
 from spanwise.openai.answer import Said, ToolCall
+from spanwise.openai.failure import code
 
 MAX_CALLS = 256
 
@@ -24,9 +25,12 @@ class Record:
     tier: str = ""
     fingerprint: str = ""
     conversation: str = ""
+    status: str = ""
     error: str = ""
+    background: bool = False
     finish_reasons: dict[int, str] = field(default_factory=dict)
     usage: dict[str, int] = field(default_factory=dict)
+    cache: dict[str, AttributeValue] = field(default_factory=dict)
     said: Said | None = None
 
     @property
@@ -50,6 +54,13 @@ class Record:
                 if (number := reading.count(usage, *path)) is not None:
                     self.usage[name] = number
 
+    def diagnose(self, found: Any) -> None:
+        """Take the service's own word on why its prompt cache did or did not help."""
+        for name, key in _DIAGNOSIS.items():
+            value = reading.text(found, key) or reading.count(found, key)
+            if value is not None:
+                self.cache[name] = value
+
     def attributes(self) -> dict[str, AttributeValue]:
         """The answer's part of the span."""
         optional: Mapping[str, str] = {
@@ -57,9 +68,15 @@ class Record:
             semconv.GEN_AI_RESPONSE_MODEL: self.model,
             semconv.OPENAI_RESPONSE_SERVICE_TIER: self.tier,
             semconv.OPENAI_RESPONSE_SYSTEM_FINGERPRINT: self.fingerprint,
+            semconv.RESPONSE_STATUS: self.status,
+            semconv.ERROR_TYPE: self.error,
+            semconv.ERROR_CODE: code(self.error),
         }
         found: dict[str, AttributeValue] = {name: value for name, value in optional.items() if value}
         found |= self.usage
+        found |= self.cache
+        if self.background:
+            found[semconv.RESPONSE_BACKGROUND] = True
         if self.finish_reasons:
             found[semconv.GEN_AI_RESPONSE_FINISH_REASONS] = [
                 reason for _, reason in sorted(self.finish_reasons.items())
@@ -86,6 +103,12 @@ def _message(said: Said) -> dict[str, Any]:
     return {"role": "assistant", "content": said.text} | ({"tool_calls": calls} if calls else {})
 
 
+_DIAGNOSIS = {
+    semconv.PROMPT_CACHE_RESULT: "type",
+    semconv.PROMPT_CACHE_REASON: "reason",
+    semconv.PROMPT_CACHE_MISSED_TOKENS: "cache_missed_tokens",
+    semconv.PROMPT_CACHE_REUSABLE_TOKENS: "comparison_reusable_tokens",
+}
 _USAGE = {
     semconv.GEN_AI_USAGE_INPUT_TOKENS: (("prompt_tokens",), ("input_tokens",)),
     semconv.GEN_AI_USAGE_OUTPUT_TOKENS: (("completion_tokens",), ("output_tokens",)),

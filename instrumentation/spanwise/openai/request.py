@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from opentelemetry.util.types import AttributeValue
@@ -12,13 +12,13 @@ from spanwise import content, hashing, semconv, sizes
 from spanwise.catalogue import catalogue
 from spanwise.openai.answer import content_text
 from spanwise.openai.media import Media
-from spanwise.openai.prompt import SYSTEM, USER, Prompt, prompt
+from spanwise.openai.prompt import SYSTEM, USER, Entry, Prompt
 from spanwise.openai.reading import field, text
 from spanwise.openai.route import EMBEDDINGS, Route
 
 PREFIX_TOKENS = 1024  # what prefix caches begin at
 MAX_BLOCKS = 512
-_MAX_WORDS = 1024
+_MAX_LETTERS = 8192  # of what users wrote that are looked at
 _WORD_EDGES = ".,;:!?()[]{}<>\"'`*"
 _PLAIN = {
     semconv.GEN_AI_REQUEST_TEMPERATURE: ("temperature", float),
@@ -33,24 +33,11 @@ _MAX_TOKENS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 _JSON_FORMATS = ("json_object", "json_schema")
 
 
-def request_attributes(route: Route, body: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    """What the JSON body of a request tells: parameters, sizes and keyed hashes."""
-    found = _general(route, body)
+def request_attributes(route: Route, body: Mapping[str, Any], parsed: Prompt) -> dict[str, AttributeValue]:
+    """What the JSON body of a request tells, and the prompt in it: parameters, sizes and keyed hashes."""
     if route is EMBEDDINGS:
-        return found | _embeddings(body)
-    parsed = prompt(route, body)
-    return found | _parameters(body) | _prompt(parsed) | _tools(parsed) | _content(parsed)
-
-
-def _general(route: Route, body: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    found: dict[str, AttributeValue] = {semconv.GEN_AI_OPERATION_NAME: route.operation}
-    if route.api is not None:
-        found[semconv.OPENAI_API_TYPE] = route.api
-    if model := text(body, "model"):
-        found[semconv.GEN_AI_REQUEST_MODEL] = model
-    if body.get("stream") is True:
-        found[semconv.GEN_AI_REQUEST_STREAM] = True
-    return found
+        return _embeddings(body)
+    return _parameters(body) | _prompt(parsed) | _tools(parsed) | _content(parsed)
 
 
 def _embeddings(body: Mapping[str, Any]) -> dict[str, AttributeValue]:
@@ -143,18 +130,27 @@ def _roles(parsed: Prompt) -> dict[str, AttributeValue]:
 
 def _words(parsed: Prompt) -> list[str]:
     """Hashes of the words that users wrote, newest message first, those that look like ids before the others."""
-    words: dict[str, None] = {}
-    for entry in reversed(parsed.entries):
-        if entry.role == USER and len(words) < _MAX_WORDS:
-            words.update(dict.fromkeys(_split(entry.items)))
+    words = dict.fromkeys(_split(_recent(parsed, _MAX_LETTERS)))
     ranked = sorted(words, key=lambda word: not any(character.isdigit() for character in word))
     return hashing.leaves(ranked)
 
 
-def _split(messages: tuple[Any, ...]) -> list[str]:
-    texts = [item if isinstance(item, str) else content_text(field(item, "content")) for item in messages]
-    # Cut before the split, so that a pasted document costs no more than its first pages.
-    return [word.strip(_WORD_EDGES) for piece in texts for word in piece[: _MAX_WORDS * 8].split()]
+def _recent(parsed: Prompt, letters: int) -> Iterator[str]:
+    """Texts of users, newest first, of so many letters together: a pasted document costs no more than its beginning."""
+    for entry in reversed(parsed.entries):
+        for piece in _texts(entry) if entry.role == USER else ():
+            if letters <= 0:
+                return
+            yield piece[:letters]
+            letters -= len(piece)
+
+
+def _texts(entry: Entry) -> list[str]:
+    return [item if isinstance(item, str) else content_text(field(item, "content")) for item in entry.items]
+
+
+def _split(texts: Iterable[str]) -> Iterator[str]:
+    return (word.strip(_WORD_EDGES) for text in texts for word in text.split())
 
 
 def _tools(parsed: Prompt) -> dict[str, AttributeValue]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
 
 from spanwise import semconv
 
@@ -17,32 +17,27 @@ class Route:
 
 
 CHAT = Route(semconv.OPERATION_CHAT, "chat_completions")
-RESPONSES = Route(semconv.OPERATION_CHAT, "responses")
+RESPONSES = Route(semconv.OPERATION_CHAT, semconv.API_RESPONSES)
 EMBEDDINGS = Route(semconv.OPERATION_EMBEDDINGS, None)
 COMPLETIONS = Route("text_completion", None)
+FETCH = Route(semconv.OPERATION_FETCH_RESPONSE, semconv.API_RESPONSES)
 
 _ROUTES = {
     "/chat/completions": CHAT,
     "/responses": RESPONSES,
+    "/responses/compact": RESPONSES,  # a pass of the model over the conversation, with tokens of its own
     "/embeddings": EMBEDDINGS,
     "/completions": COMPLETIONS,
 }
-_AZURE = "azure.ai.openai"
-_OPENAI = "openai"
+_ONE_RESPONSE = re.compile(r"/responses/[^/]+$")
 
 
 def route(method: str, url: str) -> Route | None:
-    """The API behind a request, or None where no model is called (lists, files, retrieval by id)."""
+    """The API behind a request, or None where no model is called (lists, files, deletion)."""
+    path = url.split("?", 1)[0].rstrip("/")
+    if method.lower() == "get":
+        return FETCH if _ONE_RESPONSE.search(path) else None
     if method.lower() != "post":
         return None
-    path = url.split("?", 1)[0].rstrip("/")
     # Azure's client puts the deployment in front, a base URL may be part of an absolute one.
     return next((found for end, found in _ROUTES.items() if path.endswith(end)), None)
-
-
-def provider_name(client: Any) -> str:
-    """Whose service a client talks to, in the conventions' words."""
-    kinds = {kind.__name__ for kind in type(client).__mro__}
-    host = str(getattr(getattr(client, "base_url", None), "host", ""))
-    azure = kinds & {"AzureOpenAI", "AsyncAzureOpenAI"} or host.endswith(".openai.azure.com")
-    return _AZURE if azure else _OPENAI

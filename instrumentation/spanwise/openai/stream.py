@@ -10,7 +10,6 @@ import wrapt
 
 from spanwise.openai.body import Body
 from spanwise.openai.call import ModelCall
-from spanwise.safety import guarded
 
 
 class Tap:
@@ -18,6 +17,7 @@ class Tap:
 
     def __init__(self, source: Iterator[Any], call: ModelCall) -> None:
         self._source, self._call = source, call
+        call.tapped = True
 
     def __iter__(self) -> Tap:
         return self
@@ -27,7 +27,7 @@ class Tap:
         try:
             item = next(self._source)
         except StopIteration:
-            self._call.finish()
+            self._call.leave()
             raise
         except BaseException as error:
             self._call.fail(error)
@@ -46,6 +46,7 @@ class AsyncTap:
 
     def __init__(self, source: AsyncIterator[Any], call: ModelCall) -> None:
         self._source, self._call = source, call
+        call.tapped = True
 
     def __aiter__(self) -> AsyncTap:
         return self
@@ -55,7 +56,7 @@ class AsyncTap:
         try:
             item = await anext(self._source)
         except StopAsyncIteration:
-            self._call.finish()
+            self._call.leave()
             raise
         except BaseException as error:
             self._call.fail(error)
@@ -72,46 +73,76 @@ class AsyncTap:
 class ByteTap(wrapt.ObjectProxy[Any]):
     """Stands where the HTTP response keeps its body: the one place that every way of reading and closing passes."""
 
-    def __init__(self, body: Any, call: ModelCall, seen: Body) -> None:
+    def __init__(self, body: Any, seen: Body) -> None:
         super().__init__(body)
-        self._self_call, self._self_seen = call, seen
+        self._self_seen = seen
 
     def __iter__(self) -> Iterator[bytes]:
-        for data in self.__wrapped__:
-            self._self_note(data)
-            yield data
+        return ByteIterator(iter(self.__wrapped__), self._self_seen)
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for data in self.__wrapped__:
-            self._self_note(data)
-            yield data
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return AsyncByteIterator(aiter(self.__wrapped__), self._self_seen)
 
     def close(self) -> None:
         """Close the body."""
         try:
             self.__wrapped__.close()
         finally:
-            self._self_closed()
+            self._self_seen.closed()
 
     async def aclose(self) -> None:
         """Close the body."""
         try:
             await self.__wrapped__.aclose()
         finally:
-            self._self_closed()
-
-    def _self_note(self, data: bytes) -> None:
-        self._self_seen.add(data, self._self_call)
-
-    @guarded
-    def _self_closed(self) -> None:
-        # While the SDK pulls, the end of the body is only the end of reading: what it means, the tap will say.
-        if not self._self_call.pulling:
-            self._self_seen.deliver(self._self_call)
+            self._self_seen.closed()
 
 
-def watch(response: Any, call: ModelCall, *, tapped: bool) -> None:
+class ByteIterator:
+    """The pieces of a body. No generator: one more of those would be one more thing to be closed when dropped."""
+
+    def __init__(self, source: Iterator[bytes], seen: Body) -> None:
+        self._source, self._seen = source, seen
+
+    def __iter__(self) -> ByteIterator:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            data = next(self._source)
+        except StopIteration:
+            self._seen.ended()
+            raise
+        except BaseException as error:
+            self._seen.broke(error)
+            raise
+        self._seen.add(data)
+        return data
+
+
+class AsyncByteIterator:
+    """The same for asynchronous bodies."""
+
+    def __init__(self, source: AsyncIterator[bytes], seen: Body) -> None:
+        self._source, self._seen = source, seen
+
+    def __aiter__(self) -> AsyncByteIterator:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            data = await anext(self._source)
+        except StopAsyncIteration:
+            self._seen.ended()
+            raise
+        except BaseException as error:
+            self._seen.broke(error)
+            raise
+        self._seen.add(data)
+        return data
+
+
+def watch(response: Any, call: ModelCall) -> None:
     """End ``call`` when the body of ``response`` is closed or the response is dropped, whichever comes first."""
-    seen = Body(type(response), response.headers, keep=not tapped)
-    response.stream = ByteTap(response.stream, call, seen)
+    response.stream = ByteTap(response.stream, Body(response, call))
     weakref.finalize(response, call.forget)
