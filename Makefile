@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 export SPANWISE_RAISE := 1
 
-.PHONY: help demo test check soak docs clean
+.PHONY: help demo test check matrix soak docs clean
 
 help:
 	@echo "make demo    run the support agent through its scenarios and explain each"
 	@echo "make test    run the test suite (what needs a missing program is skipped by name)"
 	@echo "make check   lint, format, types, import boundaries, generated docs"
+	@echo "make matrix  every cell in every environment, SDK versions and neighbours (ARGS='--only ROW,…' or --ci)"
 	@echo "make soak    the full scenario matrix and the long kill loops (minutes)"
 	@echo "make docs    regenerate the documentation that comes from code"
 
@@ -25,6 +26,10 @@ check: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/tree.py --check
+	$(BIN)/python docs/include.py --check
+
+matrix: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.matrix $(ARGS)
 
 soak: $(VENV)/dev.stamp
 	$(BIN)/pytest -m soak $(ARGS)
@@ -32,9 +37,10 @@ soak: $(VENV)/dev.stamp
 docs: $(VENV)/dev.stamp
 	$(BIN)/python -m spanwise_analyzer.rules.book > docs/decision-guide.md
 	$(BIN)/python docs/tree.py
+	$(BIN)/python docs/include.py
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .matrix build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
