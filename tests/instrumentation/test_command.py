@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from spanwise import doctor, run
+from spanwise import run
 from spanwise.command import main
 
 AGENT = """
@@ -26,29 +24,6 @@ def spanwise(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     command = [sys.executable, "-m", "spanwise.command", *arguments]
     return subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=60, check=False)
-
-
-class Refusing(BaseHTTPRequestHandler):
-    """Takes no spans."""
-
-    def do_POST(self) -> None:
-        """Refuse."""
-        self.send_response(503)
-        self.end_headers()
-
-    def log_message(self, *args: object) -> None:
-        """Keep the test's output clean."""
-
-
-@pytest.fixture
-def refusing() -> Iterator[str]:
-    """The address of a collector that is out of order."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -74,13 +49,22 @@ def test_a_sitecustomize_of_the_environment_still_runs(agent: str, tmp_path: Pat
     assert done.stdout == "theirs\ntheirs\nTrue []\n"
 
 
-def test_options_become_variables_and_our_start_up_file_comes_first() -> None:
-    given = {"PYTHONPATH": f"a{os.pathsep}{run.AUTOSTART}{os.pathsep}b", "HOME": "h"}
-    found = run.environment(given, {"OTEL_SERVICE_NAME": "shop"})
-    assert found == {
-        "PYTHONPATH": os.pathsep.join([run.AUTOSTART, "a", "b"]),
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (None, []),
+        ("", []),
+        (f"a{os.pathsep}{run.AUTOSTART}{os.pathsep}b", ["a", "b"]),
+        (f"{os.pathsep}a", ["", "a"]),  # an empty entry is the current directory
+    ],
+)
+def test_options_become_variables_and_our_start_up_file_comes_first(path: str | None, expected: list[str]) -> None:
+    given = {"HOME": "h"} | ({} if path is None else {"PYTHONPATH": path})
+    assert run.environment(given, {"OTEL_SERVICE_NAME": "shop"}) == {
+        "PYTHONPATH": os.pathsep.join([run.AUTOSTART, *expected]),
         "HOME": "h",
         "OTEL_SERVICE_NAME": "shop",
+        "SPANWISE_RUN_PID": str(os.getpid()),
     }
 
 
@@ -141,20 +125,8 @@ def test_commands_of_other_packages_get_their_arguments(monkeypatch: pytest.Monk
     assert list(Listing.given) == ["--json", "x"]
 
 
-def test_the_doctor_says_that_an_answer_other_than_200_loses_spans(refusing: str) -> None:
-    finding = list(doctor.examine({"OTEL_EXPORTER_OTLP_ENDPOINT": refusing}))[-1]
-    text = f"{refusing}/v1/traces: not ok, spans would be lost: the answer is 503"
-    assert finding == doctor.Finding(ok=False, text=text)
-
-
 def test_the_doctor_describes_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["doctor", "--help"])
     assert left.value.code == 0
-    assert "whether spans would be taken" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_doctor_says_what_keeps_spans_from_arriving() -> None:
-    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_SDK_DISABLED": "true", "SPANWISE_RAISE": "1"}
-    wrong = [finding.text.split(":")[0].split("=")[0] for finding in doctor.examine(environ) if finding.ok is False]
-    assert wrong == ["OTEL_SDK_DISABLED", "SPANWISE_RAISE", "http"]
+    assert "send one test span there and show it back" in " ".join(capsys.readouterr().out.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 import spanwise
-from spanwise import hashing, semconv
+from spanwise import hashing, marks, semconv
 
 
 def named(exporter: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
@@ -61,6 +62,27 @@ def test_no_conversation_is_ever_invented(exporter: InMemorySpanExporter) -> Non
     with spanwise.turn(agent="shop"):
         lookup("A-1")
     assert conversations(exporter) == [None, None]
+
+
+@pytest.mark.parametrize("name", [None, "", "  "])
+def test_a_conversation_without_an_id_is_none(exporter: InMemorySpanExporter, name: str | None) -> None:
+    with spanwise.conversation("outer"), spanwise.conversation(name), spanwise.turn(agent="shop"):
+        pass
+    (span,) = exporter.get_finished_spans()
+    assert semconv.GEN_AI_CONVERSATION_ID not in attributes(span)
+    assert semconv.TURN not in attributes(span)
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_of_fork_counts_turns_though_another_thread_was_counting(exporter: InMemorySpanExporter) -> None:
+    with marks._lock:
+        child = os.fork()
+        if not child:
+            with spanwise.conversation("c-fork"), spanwise.turn():
+                pass
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_user_is_only_a_keyed_hash(exporter: InMemorySpanExporter) -> None:
@@ -173,7 +195,7 @@ async def count_async(to: int) -> AsyncIterator[int]:
 
 
 def test_a_generator_closed_on_purpose_is_no_failure(exporter: InMemorySpanExporter) -> None:
-    """D-02, synchronous; the span is not current between two items."""
+    """Nor is the span current between two items."""
     numbers = count(3)
     assert next(numbers) == 0
     assert not trace.get_current_span().is_recording()
@@ -183,7 +205,6 @@ def test_a_generator_closed_on_purpose_is_no_failure(exporter: InMemorySpanExpor
 
 
 async def test_an_asynchronous_generator_closed_on_purpose_is_no_failure(exporter: InMemorySpanExporter) -> None:
-    """D-02, asynchronous."""
     numbers: Any = count_async(3)
     assert await anext(numbers) == 0
     await numbers.aclose()
@@ -192,7 +213,6 @@ async def test_an_asynchronous_generator_closed_on_purpose_is_no_failure(exporte
 
 
 def test_an_error_thrown_into_a_generator_is_a_failure(exporter: InMemorySpanExporter) -> None:
-    """D-02."""
     numbers: Any = count(3)
     next(numbers)
     with pytest.raises(ValueError, match="no"):
@@ -209,7 +229,7 @@ def test_a_generator_read_to_its_end_is_one_span(exporter: InMemorySpanExporter)
 async def test_a_generator_may_be_closed_by_another_task(
     exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """D-03: nothing is logged, and the first task's current span is what it was."""
+    """Nothing is logged, and the first task's current span is what it was."""
     numbers: Any = count_async(3)
     with spanwise.step("outer"):
         before = trace.get_current_span()
@@ -243,8 +263,6 @@ async def use_every_kind_of_task() -> None:
 
 
 async def test_every_span_of_a_conversation_carries_its_id_and_no_other(exporter: InMemorySpanExporter) -> None:
-    """D-49."""
-
     async def run(conversation: str) -> None:
         with spanwise.conversation(conversation), spanwise.turn(agent=conversation):
             await use_every_kind_of_task()
@@ -260,7 +278,6 @@ async def test_every_span_of_a_conversation_carries_its_id_and_no_other(exporter
 def test_tools_in_a_thread_pool_stay_below_their_agent_and_leave_nothing_in_its_threads(
     exporter: InMemorySpanExporter,
 ) -> None:
-    """D-50."""
     with ThreadPoolExecutor(2) as pool:
         with spanwise.conversation("c-pool"), spanwise.turn(agent="shop"):
             list(pool.map(lookup, ["A-1", "A-2", "A-3", "A-4"]))

@@ -24,7 +24,7 @@ from tests.instrumentation.model import ModelServer, Reply, completion, normal_c
 
 import spanwise
 from spanwise import semconv
-from spanwise.endpoint import GRPC, HTTP, Endpoint, exporter
+from spanwise.endpoint import GRPC, HTTP, Endpoint, exporter, listener
 from spanwise.outlet import Outlet
 
 NOBODY = "http://127.0.0.1:9"
@@ -120,7 +120,8 @@ def test_closing_without_a_collector_takes_two_seconds_at_most_and_tells_what_wa
 ) -> None:
     """D-45."""
     provider = TracerProvider(shutdown_on_exit=False)
-    outlet = Outlet(exporter(Endpoint(protocol, NOBODY, chosen=False)))
+    target = Endpoint(protocol, NOBODY, chosen=False)
+    outlet = Outlet(lambda: exporter(target), listener(target))
     for _ in range(3):
         outlet.put(ended(provider))
     began = time.monotonic()
@@ -208,7 +209,7 @@ def test_what_a_full_queue_drops_is_counted(monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "50")
     blocked, provider = Blocked(), TracerProvider(shutdown_on_exit=False)
-    outlet, span = Outlet(blocked), ended(provider)
+    outlet, span = Outlet(lambda: blocked), ended(provider)
     for _ in range(50):
         outlet.put(span)
     assert blocked.entered.wait(5)
@@ -362,7 +363,7 @@ class Strict(SpanExporter):
 def test_only_what_no_cleaning_helps_is_lost_and_the_reason_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """A negative time has no bytes at all."""
     provider, strict = TracerProvider(shutdown_on_exit=False), Strict()
-    tracer, outlet = provider.get_tracer("t"), Outlet(strict)
+    tracer, outlet = provider.get_tracer("t"), Outlet(lambda: strict)
     for name, start_ns in (("good", 1), ("bad\ud83e", 1), ("never", -5), ("last", 1)):
         span = tracer.start_span(name, start_time=start_ns)
         span.end()

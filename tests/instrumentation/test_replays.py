@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import httpx2
 import openai
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
@@ -20,22 +20,26 @@ from tests.instrumentation.model import USAGE, chunk, normal_chunks
 from spanwise import semconv
 
 REQUEST: Any = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+# The library that the SDK's own clients are made of.
+http_library: Any = importlib.import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
 Events = Sequence[Mapping[str, Any]]
 
 
-def transport(events: Events, *, kind: str = "text/event-stream", body: bytes | None = None) -> httpx2.MockTransport:
+def transport(events: Events, *, kind: str = "text/event-stream", body: bytes | None = None) -> Any:
     data = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
     content = data.encode() if body is None else body
-    return httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": kind}, content=content))
+    return http_library.MockTransport(
+        lambda _: http_library.Response(200, headers={"content-type": kind}, content=content)
+    )
 
 
 def client(events: Events, **changes: Any) -> openai.OpenAI:
-    http = httpx2.Client(transport=transport(events, **changes))
+    http = http_library.Client(transport=transport(events, **changes))
     return openai.OpenAI(base_url="http://model/v1", api_key="k", max_retries=0, http_client=http)
 
 
 def async_client(events: Events) -> openai.AsyncOpenAI:
-    http = httpx2.AsyncClient(transport=transport(events))
+    http = http_library.AsyncClient(transport=transport(events))
     return openai.AsyncOpenAI(base_url="http://model/v1", api_key="k", max_retries=0, http_client=http)
 
 
