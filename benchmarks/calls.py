@@ -30,7 +30,7 @@ ANSWER = {
     "usage": {"prompt_tokens": 500, "completion_tokens": 7, "total_tokens": 507},
 }
 _WORDS = ("order", "status", "customer", "parcel", "delivered", "the", "of", "is", "12.50", "refund", "A-1417", "was")
-WAIT = 0.005  # s: no model answers sooner, and what is done meanwhile keeps nobody waiting
+WAIT = 0.03  # s: no model answers sooner, and what is done meanwhile keeps nobody waiting
 _MODULE = "-mbenchmarks.calls"
 _MESSAGE = 1000  # characters
 _TOOLS = [

@@ -29,8 +29,8 @@ _KILOBYTES = (2, 12, 52, 102)
 def main() -> None:
     """Measure and print one JSON object."""
     parser = argparse.ArgumentParser(prog="benchmarks.instrumentation", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--calls", type=int, default=40, help="calls of one arm in one round")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calls", type=int, default=20, help="calls of one arm in one round")
     parser.add_argument("--only", choices=["model_call", "mcp_call"], help="nothing but this")
     parser.add_argument("--many", type=int, default=100_000, help="calls after which memory is looked at")
     options = parser.parse_args()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.trace.export import SpanExporter
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 VARIABLE = "OTEL_TRACES_EXPORTER"
 GRPC = "grpc"
@@ -40,7 +42,7 @@ def others(environ: Mapping[str, str]) -> Iterator[Callable[[], SpanExporter]]:
         if (found := _find(name)) is not None:
             yield found.load()
         else:
-            known = sorted({_NONE, *_OTLP, *(point.name for point in entry_points(group=_GROUP))})
+            known = sorted({_NONE, *_OTLP, *(point.name for point in _points())})
             _log.warning("%s names %r, which is not installed: known are %s", VARIABLE, name, known)
 
 
@@ -51,7 +53,7 @@ def installed(name: str) -> bool:
 
 def json(**arguments: Any) -> SpanExporter:
     """The exporter for OTLP in JSON over HTTP, which is a package of its own."""
-    (point,) = entry_points(group=_GROUP, name=JSON_NAME)
+    (point,) = _points(name=JSON_NAME)
     made: SpanExporter = point.load()(**arguments)
     return made
 
@@ -62,4 +64,10 @@ def _names(environ: Mapping[str, str]) -> list[str]:
 
 
 def _find(name: str) -> EntryPoint | None:
-    return next(iter(entry_points(group=_GROUP, name=name)), None)
+    return next(iter(_points(name=name)), None)
+
+
+def _points(name: str | None = None) -> EntryPoints:
+    from importlib.metadata import entry_points  # takes longer to load than all of ours
+
+    return entry_points(group=_GROUP) if name is None else entry_points(group=_GROUP, name=name)

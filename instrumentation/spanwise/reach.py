@@ -6,7 +6,6 @@ import socket
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 PORTS = {"http": 80, "https": 443}
 _TIMEOUT = 1.0  # s
@@ -69,6 +68,8 @@ def reach(url: str, default_ports: Mapping[str, int] = PORTS) -> Reach:
 
 
 def _proxied(host: str) -> bool:
+    from urllib.request import getproxies, proxy_bypass  # loads an HTTP client and a mail parser
+
     return bool(getproxies()) and not proxy_bypass(host)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -157,8 +157,10 @@ def _leave(token: Any) -> None:
 
 
 def _strand() -> object:
+    # Where nobody has loaded it there is no task, and it is not loaded for that answer.
+    asyncio = sys.modules.get("asyncio")
     try:
-        task = asyncio.current_task()
+        task = None if asyncio is None else asyncio.current_task()
     except RuntimeError:
         task = None
     return task or threading.get_ident()

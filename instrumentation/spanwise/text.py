@@ -13,6 +13,7 @@ MAX_ID = 256  # characters; percent-encoded that still fits into one member of a
 REPLACEMENT = "\ufffd"
 
 _DIGITS = 16
+_PLAIN = frozenset({int, float, bool})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -42,7 +43,10 @@ def identifier(value: Any) -> str:
 
 def attributes(found: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
     """``found`` with encodable names and values."""
-    return {name if name.isascii() else encodable(name): _value(value) for name, value in found.items()}
+    return {
+        name if name.isascii() else encodable(name): value if type(value) in _PLAIN else _value(value)
+        for name, value in found.items()
+    }
 
 
 def _value(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 from opentelemetry import trace
 
@@ -58,6 +57,8 @@ def use(chosen: trace.TracerProvider | None) -> None:
 @cache
 def release() -> str:
     """The installed version of this package, "0" from a bare checkout."""
+    from importlib.metadata import PackageNotFoundError, version  # takes longer to load than all of ours
+
     try:
         return version(semconv.SCOPE)
     except PackageNotFoundError:

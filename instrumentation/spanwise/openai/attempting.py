@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from openai._base_client import AsyncAPIClient, SyncAPIClient
 
-from spanwise.connection import observe
+from spanwise.connection import Connection, observe
 from spanwise.openai.call import ModelCall
 from spanwise.openai.sending import current
 from spanwise.safety import guarded
@@ -18,6 +18,9 @@ from spanwise.seam import Seam
 
 # Weak, so that an answer nobody holds any more is noticed.
 _by_response: WeakKeyDictionary[Any, ModelCall] = WeakKeyDictionary()
+
+
+_heard = guarded(Connection.event)
 
 
 def call_of(response: Any) -> ModelCall | None:
@@ -66,7 +69,7 @@ def _sent(sender: Any, request: Any, *, asynchronous: bool) -> ModelCall | None:
         return None
     call.attempt(request)
     if call.last_attempt is not None:
-        observe(request.extensions, guarded(call.last_attempt.connection.event), asynchronous=asynchronous)
+        observe(request.extensions, partial(_heard, call.last_attempt.connection), asynchronous=asynchronous)
     return call
 
 

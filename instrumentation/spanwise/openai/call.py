@@ -49,7 +49,7 @@ class ModelCall:
         self._tracer = tracer()
         parent = get_current()
         self._start = time.perf_counter()
-        self._span = self._tracer.start_span(encodable(name), parent, SpanKind.CLIENT, encodable_attributes(attributes))
+        self._span = self._tracer.start_span(encodable(name), parent, SpanKind.CLIENT, attributes)
         self.inside: Context = set_span_in_context(self._span, parent)
         self._route = route
         self._study: Job | None = None  # of the request

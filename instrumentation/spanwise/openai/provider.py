@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import semconv
+from spanwise.text import encodable
 
 OPENAI: Final = "openai"  # also of hosts that nobody knows: they speak its language
 AZURE: Final = "azure.ai.openai"
@@ -54,7 +55,7 @@ def target(client: Any) -> dict[str, AttributeValue]:
 
 def _target(client: Any, url: Any) -> dict[str, AttributeValue]:
     found: dict[str, AttributeValue] = {semconv.GEN_AI_PROVIDER_NAME: provider_name(client)}
-    if host := str(getattr(url, "host", "") or ""):
+    if host := encodable(getattr(url, "host", "") or ""):
         default = _HTTP_PORT if getattr(url, "scheme", "") == _HTTP else _HTTPS_PORT
         found |= {semconv.SERVER_ADDRESS: host, semconv.SERVER_PORT: getattr(url, "port", None) or default}
     return found

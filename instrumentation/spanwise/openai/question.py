@@ -10,6 +10,7 @@ from opentelemetry.util.types import AttributeValue
 from spanwise import semconv
 from spanwise.openai.reading import text
 from spanwise.openai.route import Route
+from spanwise.text import encodable
 
 
 def asked(route: Route, body: Mapping[str, Any], *, streamed: bool) -> dict[str, AttributeValue]:
@@ -18,7 +19,7 @@ def asked(route: Route, body: Mapping[str, Any], *, streamed: bool) -> dict[str,
     if route.api is not None:
         found[semconv.OPENAI_API_TYPE] = route.api
     if model := text(body, "model"):
-        found[semconv.GEN_AI_REQUEST_MODEL] = model
+        found[semconv.GEN_AI_REQUEST_MODEL] = encodable(model)
     if streamed:
         found[semconv.GEN_AI_REQUEST_STREAM] = True
     return found

@@ -44,7 +44,7 @@ def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
     """One cell; without its record a difference could not be told."""
     made: Cell = request.param
     spanwise.uninstrument()
-    without_us(made.transport, made.mode, made.layer)
+    assert ("open",) in without_us(made.transport, made.mode, made.layer)
     yield made
     spanwise.uninstrument()
 
