@@ -48,6 +48,11 @@ class Backlog:
         self._bytes -= sum(nbytes for _, nbytes in batch)
         return batch
 
+    def restore(self, batch: list[Weighed]) -> None:
+        """Put back what was taken last."""
+        self._waiting.extendleft(reversed(batch))
+        self._bytes += sum(nbytes for _, nbytes in batch)
+
     def clear(self) -> None:
         """Forget everything."""
         self._waiting.clear()

@@ -13,7 +13,7 @@ from opentelemetry.sdk.environment_variables import OTEL_SDK_DISABLED
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 
-from spanwise import content, context, handover, hashing, tracer
+from spanwise import content, context, function, handover, hashing, marks, tracer, trial, wrapping
 from spanwise.address import fault
 from spanwise.attachment import Attachment, attached
 from spanwise.endpoint import Endpoint, listener
@@ -26,6 +26,9 @@ from spanwise.outlet import Outlet
 from spanwise.parts import install, uninstall
 from spanwise.process import resource
 from spanwise.safety import shield, tell
+
+# Not when they are first used: a child of fork waits for ever for a module that another thread was just loading.
+_LOADED = (function, marks, trial, wrapping)
 
 _log = logging.getLogger("spanwise")
 _lock = threading.RLock()
@@ -103,6 +106,7 @@ def _connect(target: Target) -> None:
     attachment = attached(provider)
     attachment.connect(tuple(_outlets(target, provider, own=own)))
     tracer.use(provider)
+    tracer.release()  # as above: looking it up loads what would else be loaded with the first span
     _current = attachment
 
 

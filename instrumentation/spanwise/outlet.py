@@ -22,6 +22,7 @@ from spanwise.tally import Tally
 
 CLOSE_LIMIT = 1.5  # s: what an exit may wait for a collector that is away
 _PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)  # s between two looks for a collector that is away; the last again and again
+_REST = 0.1  # s: what a fork may wait for the thread to be out of the way
 _LOOKED = 1.0  # s: for so long whoever asks for a flush need not have us look again
 _NAME = "spanwise-outlet"
 
@@ -51,6 +52,7 @@ class Outlet:
         self._settled = threading.Condition(self._lock)
         self._wake, self._hurry, self._closing = threading.Event(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
+        self._resting = False
         self._sure = False  # whether the last delivery was taken
         self._away_since = 0.0  # when we last looked and nobody was there; 0 where somebody is
 
@@ -66,8 +68,7 @@ class Outlet:
                 return
             self._tally.put(self._backlog.put(span))
             full = len(self._backlog) >= self._batching.spans
-            if self._thread is None:
-                self._start()
+            self._start()
         if full and not self._wake.is_set():
             self._wake.set()
 
@@ -79,6 +80,7 @@ class Outlet:
             if self._away_since and time.monotonic() - self._away_since < _LOOKED:
                 return self._tally.settled >= target
             self._away_since = 0.0
+            self._start()
             self._hurry.set()
             self._wake.set()
             self._settled.wait_for(lambda: self._tally.settled >= target or self._away_since, _left(deadline))
@@ -89,6 +91,8 @@ class Outlet:
         with self._lock:
             if self._closed:
                 return
+            if len(self._backlog):
+                self._start()
             self._closed = True
         for event in (self._closing, self._hurry, self._wake):
             event.set()
@@ -99,21 +103,44 @@ class Outlet:
         if self._tally.unsent:
             _log.warning("%d spans were lost: %s", self._tally.unsent, self._tally.reason())
 
+    def rest(self) -> None:
+        """Have nothing queued and no thread while this process forks, if that can be had soon.
+
+        A child waits for ever for what a thread holds that it does not have. Python also warns of forks beside other
+        threads, and the program may have none but ours.
+        """
+        thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return
+        self._resting = True
+        self._hurry.set()
+        self._wake.set()
+        thread.join(_REST)
+
+    def go_on(self) -> None:
+        """After the fork, in the parent."""
+        with self._lock:
+            rested, self._resting = self._resting, False
+            if rested and len(self._backlog):  # else the next span starts it
+                self._start()
+
     def renew(self) -> None:
         """Begin anew in a child of fork: what the parent has queued the parent sends. The thread starts when needed."""
         self._shipment.renew()
         self._begin()
 
     def _join(self, limit: float) -> None:
-        if self._thread is None:
-            self._drain()  # nobody did it, as there could be no thread any more
+        thread, delivered = self._thread, -1
+        if thread is None:
+            self._drain()  # there can be no thread any more, and seldom is there anything that waits for it
             return
-        delivered = -1
-        while self._thread.is_alive() and delivered < self._tally.sent:
+        while thread.is_alive() and delivered < self._tally.sent:
             delivered = self._tally.sent
-            self._thread.join(limit)
+            thread.join(limit)
 
     def _start(self) -> None:
+        if self._thread is not None or self._closed:
+            return
         thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
         try:
             thread.start()
@@ -127,39 +154,61 @@ class Outlet:
                 self._wake.wait(self._batching.delay_ms / 1000)
                 self._wake.clear()
                 self._drain()
+                if self._rests():
+                    return
             self._drain()
+
+    def _rests(self) -> bool:
+        """Whether the thread that asks shall end for a fork; it is started again after it."""
+        with self._lock:
+            rests = self._resting and not self._closed
+            if rests:
+                self._thread = None
+            return rests
 
     def _drain(self) -> None:
         while batch := self._next():
-            self._deliver(batch)
+            if not self._deliver(batch):
+                return
 
     def _next(self) -> list[Weighed]:
         with self._lock:
             return self._backlog.take(self._batching.spans, MAX_REQUEST_BYTES)
 
-    def _deliver(self, batch: list[Weighed]) -> None:
+    def _deliver(self, batch: list[Weighed]) -> bool:
+        """Whether the batch has come to its end; else it waits again."""
         pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
         while (outcome := self._tried(batch)) is None:
             if self._closing.is_set():
                 outcome = Outcome(refused=True)
                 break
+            if self._resting:
+                with self._lock:
+                    self._backlog.restore(batch)
+                return False
             self._hurry.wait(next(pauses))
             self._hurry.clear()
         with self._lock:
+            self._away_since = 0.0
             self._tally.settle(len(batch), outcome)
             self._settled.notify_all()
+        return True
 
     def _tried(self, batch: list[Weighed]) -> Outcome | None:
         """What became of the batch; None where nobody is there to take it."""
-        if self._sure or self._reach.listens():
+        if self._sure or self._there():
             outcome = self._shipment.send(batch)
             self._sure = not outcome.refused
-            if self._sure or self._reach.listens():
+            if self._sure or self._there():
                 return outcome
         with self._lock:
             self._away_since = time.monotonic()
             self._settled.notify_all()
         return None
+
+    def _there(self) -> bool:
+        # A receiver that is slow to accept is better tried than asked once more when there is no later.
+        return not self._reach.refuses() if self._closing.is_set() else self._reach.listens()
 
 
 def _left(deadline: float) -> float:
@@ -169,10 +218,15 @@ def _left(deadline: float) -> float:
 _outlets: WeakSet[Outlet] = WeakSet()
 
 
-def _renew_all() -> None:
-    for outlet in list(_outlets):
-        outlet.renew()
+def _each(work: Callable[[Outlet], None]) -> Callable[[], None]:
+    def done() -> None:
+        for outlet in list(_outlets):
+            work(outlet)
+
+    return done
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all)
+    os.register_at_fork(
+        before=_each(Outlet.rest), after_in_parent=_each(Outlet.go_on), after_in_child=_each(Outlet.renew)
+    )

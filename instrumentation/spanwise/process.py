@@ -44,3 +44,7 @@ def _identity() -> dict[str, str | int]:
     pid = os.getpid()
     instance = _instances.setdefault(pid, str(uuid.uuid4()))
     return {semconv.PROCESS_PID: pid, semconv.SERVICE_INSTANCE_ID: instance}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renamed.clear)  # a child of a child is not the child

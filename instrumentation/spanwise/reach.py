@@ -41,20 +41,23 @@ class Address:
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
-        self._last: list[_Target] = []
+        self._last = self._found(socket.AI_NUMERICHOST)  # at once where it is no name
 
     def listens(self) -> bool:
         """Whether one of the addresses that the host has now accepts a connection."""
-        try:
-            answers = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        except OSError:
-            return False
-        self._last = [(family, address) for family, _, _, _, address in answers]
+        self._last = self._found()
         return any(_accepts(target) for target in self._last)
 
     def refuses(self) -> bool:
         """Whether all addresses found last say no: a name is not looked up and silence not waited for."""
         return bool(self._last) and all(_refuses(target) for target in self._last)
+
+    def _found(self, flags: int = 0) -> list[_Target]:
+        try:
+            answers = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM, flags=flags)
+        except (OSError, UnicodeError):
+            return []
+        return [(family, address) for family, _, _, _, address in answers]
 
 
 def reach(url: str, default_ports: Mapping[str, int] = PORTS) -> Reach:

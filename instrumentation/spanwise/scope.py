@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from opentelemetry.context import Context, attach, detach, get_current
+from opentelemetry.context import Context, attach, create_key, detach, get_current, get_value, set_value
 
 from spanwise.safety import guarded
 
@@ -32,6 +32,7 @@ class Scope:
         self._ctx: Context | None = None
         self._finished = False
         self._token: Token[Context] | None = None
+        self._layer: Layer | None = None
         self._open: tuple[_Run, ...] = ()
 
     def opened(self) -> Context:
@@ -74,13 +75,15 @@ class Scope:
     @guarded
     def attach(self) -> None:
         """Make the work current until ``detach``."""
-        self._token = None if self._ctx is None else attach(self._ctx)
+        if self._ctx is not None:
+            self._layer = Layer(get_value(_LAYER))
+            self._token = attach(set_value(_LAYER, self._layer, self._ctx))
 
     @guarded
     def detach(self) -> None:
-        """Make current what was so before, where that can be done from here."""
+        """Make current what was so before, where that can be done from here and the work is current at all."""
         token, self._token = self._token, None
-        if token is not None:
+        if token is not None and _current(self._layer):
             _leave(token)
 
     def __enter__(self) -> Self:
@@ -135,14 +138,34 @@ class _Run:
     scope: Scope
 
 
-_lock = threading.Lock()
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """Marks a context as made inside of a block, and of those around it."""
+
+    outer: object
+
+
+_LAYER = create_key("spanwise-layer")
+_lock = threading.RLock()  # a handler of a signal may open a block while another one is being opened
 if hasattr(os, "register_at_fork"):  # a child of fork must not find it held by a thread that it does not have
 
     def _unlock() -> None:
         global _lock  # noqa: PLW0603 - one process has one lock
-        _lock = threading.Lock()
+        _lock = threading.RLock()
 
     os.register_at_fork(after_in_child=_unlock)
+
+
+def _current(layer: Layer | None) -> bool:
+    """Whether what is current now was made inside of the block.
+
+    It is not where a block around it was left first, as one in a generator may outlive the block that it was read in:
+    what to return to would then be what has ended meanwhile.
+    """
+    found = get_value(_LAYER)
+    while isinstance(found, Layer) and found is not layer:
+        found = found.outer
+    return found is layer
 
 
 def _leave(token: Any) -> None:

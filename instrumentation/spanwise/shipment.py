@@ -35,14 +35,22 @@ class Shipment:
     def __init__(self, make: Callable[[], SpanExporter]) -> None:
         self._make = make
         self._exporter: SpanExporter | None = make()
+        self._inherited: SpanExporter | None = None
         self._stopped = False
 
     def renew(self) -> None:
-        """Leave the exporter to the process that it belongs to."""
-        self._exporter = None
+        """Leave the exporter to the process that it belongs to. It is kept: taking it apart may need its threads."""
+        self._inherited, self._exporter = self._exporter, None
 
     def send(self, batch: Sequence[Weighed]) -> Outcome:
         """Deliver, whatever is in the spans. Never raises."""
+        try:
+            return self._send(batch)
+        except Exception:  # noqa: BLE001 - else the thread that sends would end, and with it all sending
+            _log.debug("a batch could not be handed over", exc_info=True)
+            return Outcome(refused=True)
+
+    def _send(self, batch: Sequence[Weighed]) -> Outcome:
         spans = [own_resource(span if size <= MAX_REQUEST_BYTES else _fitting(span)) for span, size in batch]
         if self._export(spans):
             return Outcome(sent=len(spans))
