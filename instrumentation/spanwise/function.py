@@ -34,7 +34,11 @@ class ToolScope(SpanScope):
             semconv.GEN_AI_TOOL_NAME: name,
             semconv.GEN_AI_TOOL_TYPE: _TYPE,
         }
-        return f"{semconv.OPERATION_EXECUTE_TOOL} {name}", found | dict(self._hints) | _arguments(self._arguments)
+        return f"{semconv.OPERATION_EXECUTE_TOOL} {name}", found | dict(self._hints)
+
+    def details(self) -> Mapping[str, AttributeValue]:
+        """Sizes, hashes and leaves of the arguments."""
+        return _arguments(self._arguments)
 
     def inside(self, ctx: Context) -> Context:
         """Let the model call that reads the result be linked to this run."""
@@ -50,7 +54,8 @@ class ToolScope(SpanScope):
     @guarded
     def returned(self, value: Any) -> None:
         """Record what the tool returned."""
-        self.write(_result(value))
+        if self.recorded:
+            self.write(_result(value))
 
     def fresh(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolScope:
         """One run of ``fn``, with its arguments by name."""

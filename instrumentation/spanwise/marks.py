@@ -95,12 +95,17 @@ class step(SpanScope):  # noqa: N801 - as above
         found: dict[str, AttributeValue] = {semconv.STEP_NAME: self._name}
         if self._text_only:
             found[semconv.STEP_TEXT_ONLY] = True
-        return f"agent.step.{self._name}", found | _values(semconv.STEP_INPUT_PREFIX, self._inputs)
+        return f"agent.step.{self._name}", found
+
+    def details(self) -> Mapping[str, AttributeValue]:
+        """Sizes, types and hashes of the inputs."""
+        return _values(semconv.STEP_INPUT_PREFIX, self._inputs)
 
     @guarded
     def output(self, **values: Any) -> None:
         """Record what the step brought, as ``inputs`` are."""
-        self.write(_values(semconv.STEP_OUTPUT_PREFIX, values))
+        if self.recorded:
+            self.write(_values(semconv.STEP_OUTPUT_PREFIX, values))
 
     def closed(self, error: BaseException | None) -> None:
         """Record whether the step succeeded."""

@@ -26,6 +26,15 @@ class SpanScope(Scope):
         """Name and first attributes of the span."""
         raise NotImplementedError
 
+    def details(self) -> Mapping[str, AttributeValue]:
+        """What takes work to find out: nobody asks for it where the span is not recorded."""
+        return {}
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the span is open and anybody will see it."""
+        return self.span is not None and self.span.is_recording()
+
     def parent(self) -> Context:
         """The context to open the span in."""
         return get_current()
@@ -40,7 +49,9 @@ class SpanScope(Scope):
         parent = self.parent()
         name, attributes = self.described()
         self.span = tracer().start_span(text.encodable(name), parent, SpanKind.INTERNAL, text.attributes(attributes))
-        begun(self)
+        if self.recorded:
+            begun(self)
+            self.write(self.details())
         return self.inside(set_span_in_context(self.span, parent))
 
     def write(self, attributes: Mapping[str, AttributeValue]) -> None:
