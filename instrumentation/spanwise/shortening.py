@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.trace import Status
 
 from spanwise import semconv, weight
 from spanwise.spancopy import changed
@@ -18,14 +19,23 @@ def shortened(span: ReadableSpan, limit: int) -> ReadableSpan:
     """``span`` in at most about ``limit`` bytes: no value is cut that is shorter than one that stays whole."""
     values = [*_values(span.attributes), *(value for event in span.events for value in _values(event.attributes))]
     sizes = [weight.of_value(value) for value in values]
-    fixed = weight.of_span(span) - sum(sizes) + _MARK
+    fixed = weight.of_span(span) - sum(sizes) - _texts(span) + _MARK
     share = _share(sizes, max(0, limit - fixed))
     return changed(
         span,
         name=span.name[:_NAME],
         attributes=_cut(span.attributes or {}, share),
-        events=[Event(event.name, _cut(event.attributes or {}, share), event.timestamp) for event in span.events],
+        events=[
+            Event(event.name[:_NAME], _cut(event.attributes or {}, share), event.timestamp) for event in span.events
+        ],
+        status=Status(span.status.status_code, (span.status.description or "")[:_NAME] or None),
     )
+
+
+def _texts(span: ReadableSpan) -> int:
+    """What goes away where the texts that are no values are cut."""
+    texts = [span.name, span.status.description or "", *(event.name for event in span.events)]
+    return sum(max(0, len(text) - _NAME) for text in texts)
 
 
 def _values(attributes: Mapping[str, Any] | None) -> Iterable[Any]:

@@ -15,8 +15,9 @@ _SCALAR = 10
 def of_span(span: ReadableSpan) -> int:
     """The size of ``span``; a text is counted to the byte, the rest is rounded up."""
     size = _SPAN + len(span.name) + of_mapping(span.attributes)
+    size += len(span.status.description or "")
     for event in span.events:
-        size += _SPAN + of_mapping(event.attributes)
+        size += _SPAN + len(event.name) + of_mapping(event.attributes)
     for link in span.links:
         size += _SPAN + of_mapping(link.attributes)
     return size
