@@ -68,9 +68,14 @@ class ModelServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
+            def do_GET(self) -> None:
+                self._answer(None)
+
             def do_POST(self) -> None:
-                data = self.rfile.read(int(self.headers["content-length"]))
-                server.received.append(Received(self.path, dict(self.headers), json.loads(data)))
+                self._answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+            def _answer(self, body: Any) -> None:
+                server.received.append(Received(self.path, dict(self.headers), body))
                 reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
                 if reply.events or reply.body is None:
                     _send_events(self, reply)

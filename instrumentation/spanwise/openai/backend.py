@@ -9,6 +9,7 @@ from typing import Any
 
 import wrapt
 
+from spanwise.openai.carrying import carrying
 from spanwise.openai.sending import current
 from spanwise.safety import guarded, shield
 from spanwise.seam import Seam
@@ -19,7 +20,7 @@ _CONNECT = "connection.connect_tcp."
 _SEND = "http11.send_request_headers.started"
 
 _on = False
-_seams: dict[str, Seam] = {}
+_seams: list[Seam] = []
 _hooked: set[str] = set()
 
 
@@ -27,7 +28,7 @@ def install() -> None:
     """Watch the connections of aiohttp sessions that the SDK opens from now on."""
     global _on  # noqa: PLW0603 - one process has one SDK
     _on = True
-    for seam in _seams.values():
+    for seam in _seams:
         seam.open()
     for name in _MODULES:
         if name not in _hooked:
@@ -39,14 +40,16 @@ def uninstall() -> None:
     """Put the original function back; sessions that are open are not watched any more either."""
     global _on  # noqa: PLW0603 - as above
     _on = False
-    for seam in _seams.values():
+    for seam in _seams:
         seam.close()
 
 
 @guarded
 def _arrived(module: Any) -> None:
-    seam = _seams[module.__name__] = Seam(module.AiohttpTransport, "get_client", _get_client)
-    if _on:
+    transport = module.AiohttpTransport
+    _seams.append(Seam(transport, "get_client", _get_client))
+    _seams.append(Seam(transport, "handle_async_request", carrying))
+    for seam in _seams if _on else ():
         seam.open()
 
 

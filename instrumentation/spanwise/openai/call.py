@@ -37,7 +37,7 @@ class ModelCall:
     """The span of one call. It ends once, whichever of the ways to end comes first."""
 
     def __init__(self, route: Route, client: Any, body: Mapping[str, Any], *, streamed: bool) -> None:
-        attributes = asked(route, body, streamed=streamed) | target(client)
+        attributes = {**asked(route, body, streamed=streamed), **target(client)}
         attributes[semconv.CLIENT_FIRST_CALL] = next(_calls) == 0
         model = attributes.get(semconv.GEN_AI_REQUEST_MODEL)
         name = f"{route.operation} {model}" if model else route.operation

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from opentelemetry.util.types import AttributeValue
 
@@ -40,32 +41,33 @@ _HOSTS: Final = (
 _BEDROCK = re.compile(r"bedrock(-[a-z]+)*(\.[a-z0-9-]+)?\.(amazonaws\.com(\.cn)?|api\.aws)")
 _REGIONAL = "-aiplatform.googleapis.com"  # the region stands before the name
 _FOUNDRY = "services.ai.azure.com"  # one host for both of Azure's APIs, told apart by the path
-_targets: WeakKeyDictionary[Any, tuple[Any, dict[str, AttributeValue]]] = WeakKeyDictionary()
 _HTTP, _HTTP_PORT, _HTTPS_PORT = "http", 80, 443
 
 
-def target(client: Any) -> dict[str, AttributeValue]:
+def target(client: Any) -> Mapping[str, AttributeValue]:
     """Provider, host and port of what ``client`` talks to."""
-    url = getattr(client, "base_url", None)
-    known = _targets.get(client)
-    if known is None or known[0] is not url:  # a program may point its client elsewhere
-        known = _targets[client] = url, _target(client, url)
-    return known[1]
+    # Known by its address and not by itself: a program may compare its clients as it likes, and point them elsewhere.
+    kind: Any = type(client)
+    return _target(kind, getattr(client, "base_url", None))
 
 
-def _target(client: Any, url: Any) -> dict[str, AttributeValue]:
-    found: dict[str, AttributeValue] = {semconv.GEN_AI_PROVIDER_NAME: provider_name(client)}
+def provider_name(client: Any) -> str:
+    """The provider behind ``client``: known by its class or its host."""
+    return _provider(type(client), getattr(client, "base_url", None))
+
+
+@lru_cache(maxsize=64)
+def _target(kind: Any, url: Any) -> Mapping[str, AttributeValue]:
+    found: dict[str, AttributeValue] = {semconv.GEN_AI_PROVIDER_NAME: _provider(kind, url)}
     if host := encodable(getattr(url, "host", "") or ""):
         default = _HTTP_PORT if getattr(url, "scheme", "") == _HTTP else _HTTPS_PORT
         found |= {semconv.SERVER_ADDRESS: host, semconv.SERVER_PORT: getattr(url, "port", None) or default}
     return found
 
 
-def provider_name(client: Any) -> str:
-    """The provider behind ``client``: known by its class or its host."""
-    if any(kind.__name__ in _AZURE_CLIENTS for kind in type(client).__mro__):
+def _provider(kind: Any, url: Any) -> str:
+    if any(base.__name__ in _AZURE_CLIENTS for base in kind.__mro__):
         return AZURE
-    url = getattr(client, "base_url", None)
     return _of(str(getattr(url, "host", "") or "").lower(), str(getattr(url, "path", "") or ""))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spanwise.openai import background
+from spanwise.openai import promises
 from spanwise.openai.answer import Said, said
 from spanwise.openai.reading import field, items, text
 from spanwise.openai.record import Record
@@ -54,7 +54,7 @@ class ResponsesReader:
         if self.record.said is None and self._texts:
             self.record.said = Said("".join(self._texts))
         if self.record.background and self.record.status in _UNDER_WAY:
-            background.began(self.record.id)
+            promises.began(self.record.id)
 
     def _identify(self, answer: Any) -> None:
         self.record.identify(answer)
@@ -69,7 +69,7 @@ class FetchReader(ResponsesReader):
     def end(self) -> None:
         """Everything there is has come."""
         super().end()
-        if self.record.usage and not background.came(self.record.id):
+        if self.record.usage and not promises.came(self.record.id):
             self.record.usage.clear()
 
 
