@@ -12,7 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode, get_current_span
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv, text, toolruns
+from spanwise import semconv, toolruns
 from spanwise.mcp import handshake, listing, scope, toolcall
 from spanwise.mcp.connection import Connection
 from spanwise.safety import guarded
@@ -77,16 +77,16 @@ class Call(scope.Scope):
         """A handshake outside any span belongs to the connecting."""
         return scope.rootless(self.connection) if self.method in semconv.MCP_HANDSHAKE_METHODS else None
 
+    def known(self) -> Mapping[str, AttributeValue]:
+        """Method and target."""
+        return named(self.method, self.target)
+
     def entered(self) -> None:
         """Requests that are sent from here find this call."""
         self._mark = _current.set(self)
         self.context = otel_context.get_current()
         if self.call_id is not None:
             toolruns.ran(self.call_id, self.span)
-
-    def described(self) -> dict[str, AttributeValue]:
-        """Method and target."""
-        return text.attributes(named(self.method, self.target))
 
     def left(self) -> None:
         """The call that this one was made in is current again."""
@@ -109,6 +109,8 @@ class Call(scope.Scope):
         try:
             if agreed is not None:
                 handshake.learn(self.connection, self.method, agreed)
+            if self.result is not None:
+                listing.remember(self.connection.hints, self.method, self.result)
             if toolcall.is_error(self.method, self.result):
                 self.span.set_attribute(semconv.ERROR_TYPE, semconv.ERROR_TOOL)
                 self.span.set_status(Status(StatusCode.ERROR))
@@ -125,7 +127,6 @@ class Call(scope.Scope):
             found |= toolcall.request(self.method, self.params)
         if self.result is not None:
             found |= answer(self.method, self.params, self.result)
-            listing.remember(self.connection.hints, self.method, self.result)
         if self.method == semconv.MCP_TOOLS_CALL:
             found |= listing.hints(self.connection.hints.get(self.target or ""))
         if self.method == semconv.MCP_INITIALIZE:

@@ -12,11 +12,17 @@ from spanwise import context
 META: Final = "_meta"
 
 
+def carried() -> dict[str, Any]:
+    """What names the current trace, as the program's propagators write it."""
+    found: dict[str, Any] = {}
+    inject(found, context.writable())
+    return found
+
+
 def with_context(params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """``params`` with the current trace context; whatever the caller has put into their ``_meta`` stays."""
-    carried: dict[str, Any] = {}
-    inject(carried, context.writable())
-    if not carried:
+    ours = carried()
+    if not ours:
         return params
     given = (params or {}).get(META) or {}
-    return {**(params or {}), META: {**carried, **given}}
+    return {**(params or {}), META: {**ours, **given}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -54,6 +54,7 @@ class Connection:
     reconnects: int = 0
     ready: bool = False  # set-up is over
     nameless: list[Nameless] = field(default_factory=list)  # spans that wait for the server's name
+    _written: tuple[Any, dict[str, AttributeValue]] = (None, {})
 
     @property
     def name(self) -> str:
@@ -82,11 +83,20 @@ class Connection:
             self.nameless.pop().settle()
 
     def attributes(self) -> dict[str, AttributeValue]:
-        """The attributes that every span on this connection carries."""
+        """The attributes that every span on this connection carries; worked out anew only when it has learned."""
+        state = (self.target, self.server_name, self.server_version, self.protocol, self.session_id, self._own())
+        if self._written[0] != state:
+            self._written = state, self._attributes()
+        return self._written[1].copy()
+
+    def _own(self) -> bool:
+        # A server that asks its client has no connection of its own.
+        return bool(self.started_ns or self.connecting)
+
+    def _attributes(self) -> dict[str, AttributeValue]:
         target = self.target
         found: dict[str, AttributeValue | None] = {
-            # A server that asks its client has no connection of its own.
-            semconv.MCP_CONNECTION_ID: self.id if self.started_ns or self.connecting else None,
+            semconv.MCP_CONNECTION_ID: self.id if self._own() else None,
             semconv.MCP_SERVER_NAME: self.name,
             semconv.MCP_SERVER_VERSION: self.server_version,
             semconv.MCP_TRANSPORT: target.transport,
@@ -142,9 +152,20 @@ def claim(transport: Transport | None = None) -> Connection | None:
 def of_stream(stream: Any) -> Connection | None:
     """The connection whose client writes to ``stream``, where its transport was seen to open."""
     try:
-        return streams.get(stream)
+        return streams.get(_innermost(stream))
     except TypeError:  # a stream of somebody's own making that cannot be a key
         return None
+
+
+def written_to(stream: Any, connection: Connection) -> None:
+    """The client of ``connection`` will write to ``stream``."""
+    with suppress(TypeError):  # as above
+        streams[_innermost(stream)] = connection
+
+
+def _innermost(stream: Any) -> Any:
+    # On 2.x a stream that carries the sender's context stands around the one that can be remembered.
+    return getattr(stream, "_inner", stream)
 
 
 def of_session(session: Any) -> Connection:

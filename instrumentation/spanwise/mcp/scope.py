@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import Token
 from types import TracebackType
@@ -48,13 +49,13 @@ class Scope:
         self.end_ns = self.end_ns or time.time_ns()
         self._close(error)
 
+    def known(self) -> Mapping[str, AttributeValue]:
+        """What the span carries from its beginning."""
+        return {}
+
     def attributes(self) -> dict[str, AttributeValue]:
         """What the span shall carry at its end."""
         return self.connection.attributes()
-
-    def described(self) -> dict[str, AttributeValue] | None:
-        """What the span carries from its beginning."""
-        return None
 
     def failure(self, error: BaseException | None) -> BaseException | None:
         """What of an error that left the block is a failure of this work."""
@@ -79,7 +80,8 @@ class Scope:
             return
         unwritten.discard(self)
         try:
-            self.span.set_attributes(text.attributes(self.attributes()))
+            if self.span.is_recording():
+                self.span.set_attributes(text.attributes(self.attributes()))
         finally:
             self.span.end(self.end_ns)
 
@@ -93,8 +95,8 @@ class Scope:
 
     @guarded
     def _open(self) -> None:
-        parent = self.parent()
-        self.span = tracer.tracer().start_span(self.name, parent, self.kind, self.described(), start_time=self.start_ns)
+        parent, first = self.parent(), text.attributes(self.known())
+        self.span = tracer.tracer().start_span(self.name, parent, self.kind, first, start_time=self.start_ns)
         unwritten.add(self)
         self._token = otel_context.attach(self.inside())
         self.entered()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Token
 from typing import Any
 
@@ -31,36 +30,40 @@ def install(patches: Patches) -> None:
 
 async def _handle(wrapped: Any, _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx, call_next = args
-    with _arriving(ctx) or nullcontext():
-        work = Handled(get_current_span())
-        token = handled.begin(work)
-        try:
-            return await wrapped(ctx, _inside(call_next, work), **kwargs)
-        finally:
-            _settle(work, token, ctx)
+    arrived = _arriving(ctx)
+    work = Handled(get_current_span())
+    token = handled.begin(work)
+    try:
+        return await wrapped(ctx, _inside(call_next, work), **kwargs)
+    finally:
+        _settle(work, token, ctx)
+        if arrived is not None:
+            otel_context.detach(arrived)
 
 
 def _inside(call_next: Next, work: Handled) -> Next:
     async def handle(ctx: Any) -> Any:
-        _begin(work, ctx)
-        with _within(rejoined(ctx.meta, ctx.request)):
-            try:
-                work.result = await call_next(ctx)
-            except BaseException as error:
-                work.error = error
-                raise
+        joined = _begin(work, ctx)
+        try:
+            work.result = await call_next(ctx)
+        except BaseException as error:
+            work.error = error
+            raise
+        finally:
+            if joined is not None:
+                otel_context.detach(joined)
         return work.result
 
     return handle
 
 
 @guarded
-def _arriving(ctx: Any) -> AbstractContextManager[None] | None:
+def _arriving(ctx: Any) -> Token[Context] | None:
     """Where neither the message nor anybody else names the caller, its HTTP request may."""
     if handled.names_trace(ctx.meta) or get_current_span().get_span_context().is_valid:
         return None
     headers = handled.carrier(None, ctx.request)
-    return None if headers is None else _within(extract(headers))
+    return None if headers is None else otel_context.attach(extract(headers))
 
 
 @guarded
@@ -73,25 +76,14 @@ def rejoined(meta: Mapping[str, Any] | None, request: Any) -> Context | None:
     return context.carried(extract(carrier), context.without_conversation())
 
 
-@contextmanager
-def _within(found: Context | None) -> Iterator[None]:
-    if found is None:
-        yield
-        return
-    token = otel_context.attach(found)
-    try:
-        yield
-    finally:
-        otel_context.detach(token)
-
-
 @guarded
-def _begin(work: Handled, ctx: Any) -> None:
-    span = get_current_span()
-    handled.link(span, work.ambient)
+def _begin(work: Handled, ctx: Any) -> Token[Context] | None:
+    handled.link(get_current_span(), work.ambient)
     waiting = call.current()
     if waiting is not None and waiting.direct and not waiting.request_id and ctx.method == waiting.method:
         waiting.request_id, work.told = str(ctx.request_id), True
+    joined = rejoined(ctx.meta, ctx.request)
+    return None if joined is None else otel_context.attach(joined)
 
 
 def _settle(work: Handled, token: Token[Handled | None], ctx: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
+from contextvars import ContextVar
 from typing import Any
 
 from opentelemetry import context as otel_context
@@ -22,6 +24,8 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 _TRANSPORT = "mcp.client.streamable_http:StreamableHTTPTransport"
+
+_tries: ContextVar[list[Any] | None] = ContextVar("spanwise_mcp_tries", default=None)  # to listen, one after another
 
 
 class Notice(Scope):
@@ -45,6 +49,7 @@ def install(patches: Patches) -> None:
     patches.wrap(_TRANSPORT, "handle_get_stream", listen)
     patches.wrap(_TRANSPORT, "_handle_post_request", post)
     patches.wrap(_TRANSPORT, "_handle_reconnection", reconnect)
+    patches.wrap(_TRANSPORT, "_prepare_headers", name_trace)
 
 
 async def listen(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -52,10 +57,11 @@ async def listen(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any
     origin = _origin(instance)
     if origin is None:
         return await wrapped(*args, **kwargs)
-    token = otel_context.attach(origin)
+    token, tries = otel_context.attach(origin), _tries.set([])
     try:
         return await wrapped(*args, **kwargs)
     finally:
+        _tries.reset(tries)
         otel_context.detach(token)
 
 
@@ -75,10 +81,29 @@ async def reconnect(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> 
     return await wrapped(*args, **kwargs)
 
 
+def name_trace(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The headers of an HTTP request, with the trace: also where no HTTP client is instrumented."""
+    found = wrapped(*args, **kwargs)
+    _trace(instance, found)
+    return found
+
+
 def message(ctx: Any) -> Any:
     """The message that the HTTP request of ``ctx`` carries; 1.x wraps it once more."""
     found = ctx.session_message.message
     return getattr(found, "root", found)
+
+
+@guarded
+def _trace(transport: Any, headers: MutableMapping[str, str]) -> None:
+    owner, tries = connection.transports.get(transport), _tries.get()
+    if owner is None:
+        return
+    for name, value in carrier.carried().items():
+        headers.setdefault(name, value)
+    if tries is not None:
+        owner.reconnects += bool(tries)
+        tries.append(None)
 
 
 @guarded

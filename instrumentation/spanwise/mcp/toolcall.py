@@ -14,6 +14,7 @@ from spanwise.mcp import fields
 _URI = "uri"
 _MAX_PARSED = 262_144  # characters of a text whose values are looked for: the caller waits meanwhile
 _MAX_WORDS = 16_384
+_MAX_COMPARED = 4_194_304  # characters of texts that are compared with the structured part, as above
 _JSON_BEGINS = frozenset('{["-0123456789tfnNI \t\r\n')
 _MAX_OUTLINED = 16_384  # bytes of a result in which a server looks for values
 
@@ -53,7 +54,7 @@ def is_error(method: str, result: Mapping[str, Any] | None) -> bool:
 def duplicate_bytes(result: Mapping[str, Any]) -> int:
     """Bytes of the structured part where it says nothing that the text does not say as well, else 0."""
     structured = result.get("structuredContent")
-    if structured is None:
+    if structured is None or sum(map(len, _texts(result))) > _MAX_COMPARED:
         return 0
     texts = [_parsed(text) for text in _texts(result)]
     said = texts[0] if len(texts) == 1 else texts

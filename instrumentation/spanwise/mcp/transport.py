@@ -121,7 +121,7 @@ def _opening(kind: Kind, arguments: Arguments, stack: ExitStack) -> Connection |
 def _opened(owner: Connection | None, kind: Kind, streams: Any) -> Connection | None:
     if owner is None:
         return None
-    connection.streams[kind.written(streams)] = owner
+    connection.written_to(kind.written(streams), owner)
     connection.offer(owner)
     owner.outlives_session = kind.closes
     return owner if kind.closes else None

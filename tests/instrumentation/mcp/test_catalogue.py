@@ -56,7 +56,7 @@ def values(spans: list[ReadableSpan], name: str) -> list[Any]:
     return [(span.attributes or {}).get(name) for span in spans]
 
 
-async def test_d59_every_page_is_a_span_with_its_cursor(exporter: InMemorySpanExporter) -> None:
+async def test_every_page_is_a_span_with_its_cursor(exporter: InMemorySpanExporter) -> None:
     async with Client(listing()) as client:
         page = await client.list_tools()
         while page.next_cursor:
@@ -97,7 +97,7 @@ async def test_order_of_tools_changes_one_hash_only(exporter: InMemorySpanExport
     assert len(set(values(spans, semconv.TOOLS_ORDER_HASH))) == 2
 
 
-async def test_d58_hidden_list_is_listing_time_inside_the_call(exporter: InMemorySpanExporter) -> None:
+async def test_hidden_list_is_listing_time_inside_the_call(exporter: InMemorySpanExporter) -> None:
     server = MCPServer("shop")
 
     @server.tool(structured_output=False)

@@ -86,7 +86,7 @@ async def test_session_opened_in_one_conversation_serves_another(exporter: InMem
     ]
 
 
-async def test_d66_concurrent_callers_keep_their_own_spans(exporter: InMemorySpanExporter, served: Http) -> None:
+async def test_concurrent_callers_keep_their_own_spans(exporter: InMemorySpanExporter, served: Http) -> None:
     met = asyncio.Event()
     waiting: list[str] = []
     server = MCPServer("shop")

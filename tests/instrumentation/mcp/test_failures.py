@@ -58,7 +58,7 @@ def seconds(span: ReadableSpan) -> float:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_d60_cancelled_call_is_no_success(exporter: InMemorySpanExporter, mode: str) -> None:
+async def test_cancelled_call_is_no_success(exporter: InMemorySpanExporter, mode: str) -> None:
     cancelled: list[str] = []
     async with Client(slow_server(cancelled), mode=mode) as client:
         with pytest.raises(TimeoutError):
@@ -70,7 +70,7 @@ async def test_d60_cancelled_call_is_no_success(exporter: InMemorySpanExporter, 
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_d60_read_timeout_is_an_error(exporter: InMemorySpanExporter, mode: str) -> None:
+async def test_read_timeout_is_an_error(exporter: InMemorySpanExporter, mode: str) -> None:
     async with Client(slow_server([]), mode=mode) as client:
         with pytest.raises(MCPError) as raised:
             await client.call_tool("slow", read_timeout_seconds=0.2)
@@ -81,7 +81,7 @@ async def test_d60_read_timeout_is_an_error(exporter: InMemorySpanExporter, mode
 
 
 @pytest.mark.parametrize("content", [[ImageContent(type="image", data="aGk=", mime_type="image/png")], []])
-async def test_d57_a_tool_that_says_it_failed_has_failed(exporter: InMemorySpanExporter, content: list[Any]) -> None:
+async def test_a_tool_that_says_it_failed_has_failed(exporter: InMemorySpanExporter, content: list[Any]) -> None:
     async def call(_ctx: Any, _params: Any) -> CallToolResult:
         return CallToolResult(content=content, is_error=True)
 
@@ -103,7 +103,7 @@ async def test_refused_request_carries_the_code(exporter: InMemorySpanExporter) 
     assert (span.attributes or {})[semconv.MCP_RESOURCE_URI] == "shop://nothing"
 
 
-async def test_d62_child_that_dies_in_a_call(exporter: InMemorySpanExporter, stdio: Stdio) -> None:
+async def test_child_that_dies_in_a_call(exporter: InMemorySpanExporter, stdio: Stdio) -> None:
     async with stdio_client(stdio()) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
         with pytest.raises(MCPError) as first:
@@ -145,9 +145,7 @@ async def test_missing_command_without_a_client_is_a_failed_connect(exporter: In
     assert verdict(span) == (StatusCode.ERROR, "FileNotFoundError", None, None)
 
 
-async def test_d63_session_left_in_another_task(
-    exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_session_left_in_another_task(exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture) -> None:
     client = Client(MCPServer("shop"))
     await asyncio.create_task(client.__aenter__())
     with pytest.raises(RuntimeError, match="cancel scope in a different task"):

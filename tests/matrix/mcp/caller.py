@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from tests.matrix.mcp.shop.sdk import MODERN, VERSION, build
+from tests.matrix.mcp.shop.sdk import MODERN, VERSION
 
 Heard = Callable[[Any], None]
 
@@ -40,43 +40,41 @@ class Caller:
 
 
 @asynccontextmanager
-async def opened(place: Any, mode: str, layer: str, heard: Heard) -> AsyncIterator[Caller]:
-    """A caller of the server at ``place``: parameters of a process, a URL, or None for this process."""
+async def opened(place: Any, mode: str, heard: Heard) -> AsyncIterator[Caller]:
+    """A caller of the server at ``place``: parameters of a process, a URL, or a server of this process."""
 
     async def hear(message: Any) -> None:
         heard(message)
 
-    async with (_modern if MODERN else _legacy)(place, mode, layer, hear) as session:
+    async with (_modern if MODERN else _legacy)(place, mode, hear) as session:
         yield Caller(session)
 
 
 @asynccontextmanager
-async def _modern(place: Any, mode: str, layer: str, hear: Any) -> AsyncIterator[Any]:
+async def _modern(place: Any, mode: str, hear: Any) -> AsyncIterator[Any]:
     mcp: Any = importlib.import_module("mcp")
-    if place is None:
-        place = build(layer)
-    elif not isinstance(place, str) and VERSION < (2, 1):  # which does not start processes by itself
-        place = _transport(place)
+    if isinstance(place, mcp.StdioServerParameters) and VERSION < (2, 1):  # which does not start processes by itself
+        place = transport(place)
     async with mcp.Client(place, mode=mode, message_handler=hear) as client:
         yield client
 
 
 @asynccontextmanager
-async def _legacy(place: Any, _mode: str, layer: str, hear: Any) -> AsyncIterator[Any]:
-    if place is None:
-        server = build(layer)
+async def _legacy(place: Any, _mode: str, hear: Any) -> AsyncIterator[Any]:
+    mcp: Any = importlib.import_module("mcp")
+    if not isinstance(place, str | mcp.StdioServerParameters):
         memory: Any = importlib.import_module("mcp.shared.memory")
-        lowest = getattr(server, "_mcp_server", server)
+        lowest = getattr(place, "_mcp_server", place)
         async with memory.create_connected_server_and_client_session(lowest, message_handler=hear) as session:
             yield session
         return
-    mcp: Any = importlib.import_module("mcp")
-    async with _transport(place) as (read, write, *_), mcp.ClientSession(read, write, message_handler=hear) as session:
+    async with transport(place) as (read, write, *_), mcp.ClientSession(read, write, message_handler=hear) as session:
         await session.initialize()
         yield session
 
 
-def _transport(place: Any) -> Any:
+def transport(place: Any) -> Any:
+    """The transport to a process or a URL, as programs open it that build their sessions themselves."""
     if not isinstance(place, str):
         return importlib.import_module("mcp.client.stdio").stdio_client(place)
     module: Any = importlib.import_module("mcp.client.streamable_http")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -54,3 +55,10 @@ def sink() -> Iterator[Sink]:
 
     with Sink().listening() as listening:
         yield listening
+
+
+@pytest.fixture(autouse=True)
+def swept() -> Iterator[None]:
+    """What a server has left open is found here, not by the next test."""
+    yield
+    gc.collect()

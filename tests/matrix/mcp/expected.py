@@ -7,7 +7,7 @@ from collections import Counter
 from tests.matrix.mcp.cells import PINNED, Cell
 from tests.matrix.mcp.shop.sdk import MODERN, VERSION
 
-_CALLS = Counter({"ok": 1, "bad": 1, "nowhere": 1, "slow": 2, "work": 1, "announce": 1})
+_CALLS = Counter({"ok": 1, "bad": 1, "nowhere": 1, "slow": 2, "rest": 1, "work": 1, "announce": 1})
 _HANDSHAKES = {"legacy": "initialize", "auto": "server/discover"}
 _LOOKS_UP_SCHEMAS = (2, 3)  # from here on the high layer knows the schemas of its own tools
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import StdioServerParameters
+from tests.matrix.mcp.shop.sdk import build
 
 _PROGRAM = Path(__file__).parent / "shop" / "serve.py"
 
@@ -22,7 +23,7 @@ def served(transport: str, layer: str, environment: Mapping[str, str] | None) ->
     """
     arguments = [str(_PROGRAM), layer, transport, *([] if environment is None else ["traced"])]
     if transport == "in-process":
-        yield None
+        yield build(layer)
     elif transport == "stdio":
         yield StdioServerParameters(command=sys.executable, args=arguments, env=dict(environment or {}))
     else:

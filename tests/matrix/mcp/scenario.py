@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Iterator
 from typing import Any
 
 from tests.matrix.mcp.caller import Caller, opened
-from tests.matrix.mcp.shop.sdk import MODERN
 
 BRIEF = 0.15  # s that a caller waits for what takes longer
 PATIENCE = 10.0
@@ -15,12 +14,12 @@ PATIENCE = 10.0
 Record = list[tuple[str, ...]]
 
 
-async def play(place: Any, mode: str, layer: str) -> Record:
+async def play(place: Any, mode: str) -> Record:
     """Open a session, do everything once, close it; in the order in which the caller saw it."""
     record: Record = []
     heard: list[str] = []
     try:
-        async with opened(place, mode, layer, lambda message: heard.append(_kind(message))) as caller:
+        async with opened(place, mode, lambda message: heard.append(_kind(message))) as caller:
             record.append(("open",))
             await _listing(caller, record)
             await _calling(caller, record)
@@ -29,9 +28,7 @@ async def play(place: Any, mode: str, layer: str) -> Record:
             await _reading(caller, record)
             record.append(("closing",))
     except* Exception as broken:  # noqa: BLE001 - as below
-        # 1.x forgets calls that nobody waits for; whether their answers still fail at the end is a matter of luck.
-        if MODERN:
-            record.extend(("left behind", _kind(error), str(error)) for error in _each(broken))
+        record.extend(("left behind", _kind(error), str(error)) for error in _each(broken))
     finally:
         record.append(("closed", *sorted(set(heard))))
     return record
@@ -55,13 +52,12 @@ async def _calling(caller: Caller, record: Record) -> None:
 async def _waiting(caller: Caller, record: Record) -> None:
     await noted(record, "cancelled", asyncio.wait_for(caller.call("slow"), BRIEF))
     await noted(record, "timed out", caller.call("slow", timeout=BRIEF))
+    await noted(record, "rest", caller.call("rest"))
 
 
 async def _talking(caller: Caller, record: Record) -> None:
     async def progressed(progress: float, total: float | None, _message: str | None) -> None:
-        # When 1.x hands on these messages, before the answer or after it, is a matter of luck.
-        if MODERN:
-            record.append(("progress", str(progress), str(total)))
+        record.append(("progress", str(progress), str(total)))
 
     await noted(record, "work", caller.call("work", progress_callback=progressed))
     await noted(record, "announce", caller.call("announce"))

@@ -27,13 +27,13 @@ TURN = "invoke_agent caller"
 def without_us(transport: str, mode: str, layer: str) -> Record:
     """What a caller sees where nobody is instrumented."""
     with served(transport, layer, None) as place:
-        return asyncio.run(play(place, mode, layer))
+        return asyncio.run(play(place, mode))
 
 
 def with_us(cell: Cell, environment: dict[str, str] | None) -> Record:
     async def turn(place: Any) -> Record:
         with spanwise.conversation("c-1"), spanwise.turn(agent="caller"):
-            return await play(place, cell.mode, cell.layer)
+            return await play(place, cell.mode)
 
     with served(cell.transport, cell.layer, environment) as place:
         return asyncio.run(turn(place))

@@ -13,7 +13,7 @@ from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, Status, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
-from spanwise import semconv, text
+from spanwise import semconv
 from spanwise.mcp import call, failure, handled, toolcall
 from spanwise.mcp.connection import Connection
 from spanwise.mcp.legacy.wire import Outgoing
@@ -47,6 +47,7 @@ class Handling(Scope):
         self._meta = _meta(responder)
         self._request = getattr(responder.message_metadata, "request_context", None)
         self._ambient = get_current_span()
+        self._answered = False
         self._mark: Token[Handling | None] | None = None
         super().__init__(f"{self.method} {self.target}" if self.target else self.method, Connection())
 
@@ -60,23 +61,29 @@ class Handling(Scope):
         """The handler runs in its caller's conversation."""
         return set_span_in_context(self.span, rejoined(self._meta, self._request))
 
+    def known(self) -> Mapping[str, AttributeValue]:
+        """Method, target and number."""
+        return call.named(self.method, self.target) | {semconv.JSONRPC_REQUEST_ID: str(self.responder.request_id)}
+
     def entered(self) -> None:
         """The answer finds this."""
         self._mark = _current.set(self)
         handled.link(self.span, self._ambient)
-        early = call.named(self.method, self.target) | {semconv.JSONRPC_REQUEST_ID: str(self.responder.request_id)}
-        self.span.set_attributes(text.attributes(early))
 
     def left(self) -> None:
-        """Over; an answer that was not wanted any more was never given."""
+        """Over."""
         if self._mark is not None:
             _current.reset(self._mark)
-        if self.result is None and self.code is None and self.responder.cancelled:
+
+    def failure(self, error: BaseException | None) -> BaseException | None:
+        """What left the handler; one that ends without either an error or an answer was not wanted any more."""
+        if error is None and not self._answered:
             failure.mark_cancelled(self.span)
+        return error
 
     def answered(self, response: Any) -> Any:
         """The handler is done: the time it took is fixed. Answers what to send, so that we see it as it is sent."""
-        self.end_ns = time.time_ns()
+        self.end_ns, self._answered = time.time_ns(), True
         code = getattr(response, "code", None)
         if isinstance(code, int):
             self.code = code

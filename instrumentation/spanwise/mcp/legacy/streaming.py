@@ -14,6 +14,9 @@ Kwargs = dict[str, Any]
 
 _TRANSPORT = "mcp.client.streamable_http:StreamableHTTPTransport"
 
+# What writes the headers of a request: in 1.9, from 1.10 on, from 1.24 on.
+_HEADERS = ("_update_headers_with_session", "_prepare_request_headers", "_prepare_headers")
+
 
 def install(patches: Patches) -> None:
     """Watch the HTTP transport's tasks, and bring each back to its request."""
@@ -21,6 +24,8 @@ def install(patches: Patches) -> None:
     patches.wrap(_TRANSPORT, "_handle_post_request", _post)
     patches.wrap(_TRANSPORT, "_handle_resumption_request", _resume)
     patches.wrap(_TRANSPORT, "_handle_reconnection", streaming.reconnect, known=False)  # from 1.24 on
+    for name in _HEADERS:
+        patches.wrap(_TRANSPORT, name, streaming.name_trace, known=False)
 
 
 async def _post(wrapped: Any, instance: Any, args: Args, kwargs: Kwargs) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import anyio
@@ -11,8 +12,12 @@ import anyio
 types: Any = importlib.import_module("mcp.types")
 lowlevel: Any = importlib.import_module("mcp.server.lowlevel.server")
 
-PAGES = {None: (["ok", "bad"], "p2"), "p2": (["slow", "work"], "p3"), "p3": (["announce", "pair"], None)}
-NAP = 1.5  # s: longer than any caller waits, and short enough to be waited for at the end
+PAGES = {None: (["ok", "bad"], "p2"), "p2": (["slow", "rest", "work"], "p3"), "p3": (["announce", "pair"], None)}
+NAP = 0.5  # s: longer than any caller waits
+MOMENT = 0.05  # s: what was sent by another stream arrives before the answer
+
+_asleep: set[object] = set()  # the calls that take long
+_awake: list[anyio.Event] = []  # who waits for their ends
 
 
 def high() -> Any:
@@ -23,14 +28,16 @@ def high() -> Any:
     async def work(ctx: Any) -> str:
         await ctx.report_progress(1, 2)
         await ctx.report_progress(2, 2)
+        await anyio.sleep(MOMENT)
         return "worked"
 
     async def announce(ctx: Any) -> str:
         await ctx.session.send_tool_list_changed()
+        await anyio.sleep(MOMENT)
         return "announced"
 
     work.__annotations__["ctx"] = announce.__annotations__["ctx"] = fastmcp.Context
-    for tool in (ok, bad, slow, work, announce, pair):
+    for tool in (ok, bad, slow, rest, work, announce, pair):
         server.add_tool(tool)
     server.resource("shop://hours")(hours)
     server.prompt()(greet)
@@ -47,6 +54,23 @@ def low() -> Any:
     return server
 
 
+def custom(call: Any, listing: Any) -> Any:
+    """Answers as the two functions say."""
+    server = lowlevel.Server("custom")
+
+    async def called(request: Any) -> Any:
+        found = await call(request.params.name, request.params.arguments or {}, server.request_context.session)
+        return types.ServerResult(types.CallToolResult.model_validate(found))
+
+    async def listed(request: Any) -> Any:
+        found = await listing(request.params.cursor if request.params else None)
+        return types.ServerResult(types.ListToolsResult.model_validate(found))
+
+    server.request_handlers[types.CallToolRequest] = called
+    server.request_handlers[types.ListToolsRequest] = listed
+    return server
+
+
 def ok(order: str = "A-4711") -> str:
     """Answers."""
     return f"order {order} shipped"
@@ -59,8 +83,23 @@ def bad() -> str:
 
 async def slow() -> str:
     """Takes longer than anybody waits."""
-    await anyio.sleep(NAP)
+    call = object()
+    _asleep.add(call)
+    try:
+        await anyio.sleep(NAP)
+    finally:
+        _asleep.discard(call)
+        while not _asleep and _awake:
+            _awake.pop().set()
     return "late"
+
+
+async def rest() -> str:
+    """Answers when nobody is asleep."""
+    if _asleep:
+        _awake.append(anyio.Event())
+        await _awake[-1].wait()
+    return "rested"
 
 
 def pair() -> dict[str, str]:
@@ -97,14 +136,20 @@ def _caller(server: Any) -> Any:
 async def _called(params: Any, session: Any, token: Any, request_id: Any) -> tuple[str, bool]:
     if params.name == "ok":
         return ok(**(params.arguments or {})), False
+    if params.name == "die":
+        os._exit(3)
     if params.name == "slow":
         return await slow(), False
+    if params.name == "rest":
+        return await rest(), False
     if params.name == "work":
         for step in (1.0, 2.0):
             await session.send_progress_notification(token, step, 2.0, related_request_id=str(request_id))
+        await anyio.sleep(MOMENT)
         return "worked", False
     if params.name == "announce":
         await session.send_tool_list_changed()
+        await anyio.sleep(MOMENT)
         return "announced", False
     return ("no such order" if params.name == "bad" else f"no tool {params.name}"), True
 

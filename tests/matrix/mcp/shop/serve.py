@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,8 @@ if "traced" in sys.argv[3:]:
 import anyio  # noqa: E402 - instrumented first, as a user would
 import uvicorn  # noqa: E402
 from mcp.server.stdio import stdio_server  # noqa: E402
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: E402
-from starlette.applications import Starlette  # noqa: E402
-from starlette.routing import Mount  # noqa: E402
 from tests.matrix.mcp.shop.sdk import build  # noqa: E402
+from tests.matrix.mcp.shop.web import application  # noqa: E402
 
 
 def lowest(server: Any) -> Any:
@@ -44,33 +40,19 @@ async def over_stdio(server: Any) -> None:
 
 def over_http(server: Any, *, as_json: bool, stateless: bool) -> None:
     """Serve on a port of the system's choice."""
-    if hasattr(server, "streamable_http_app"):  # 2.x answers its newest protocol only there
-        app = server.streamable_http_app(json_response=as_json, stateless_http=stateless)
-    else:
-        app = application(StreamableHTTPSessionManager(server, json_response=as_json, stateless=stateless))
+    app = application(server, as_json=as_json, stateless=stateless)
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run(sockets=[listener])
 
 
-def application(sessions: Any) -> Starlette:
-    """The ASGI application of 1.x."""
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with sessions.run():
-            yield
-
-    return Starlette(routes=[Mount("/", app=sessions.handle_request)], lifespan=lifespan)
-
-
 if __name__ == "__main__":
     made = lowest(build(LAYER))
     logging.disable()
-    # The oldest clients stop a server by this signal, and a web server hands it on: the program shall end as programs
-    # do, and send its spans.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    if "spanwise" in sys.modules:
+        # Web servers, and the clients of 1.9, end it by this signal; it shall end as programs do, and send its spans.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     if TRANSPORT == "stdio":
         anyio.run(over_stdio, made)
     else:
