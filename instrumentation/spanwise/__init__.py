@@ -43,6 +43,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module("spanwise.propagators").load()
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
