@@ -27,7 +27,7 @@ class Monitor:
     def condition(self) -> Condition:
         """Ready only if a span that came now would be stored."""
         checks = {
-            "store": None if self.store.ready else "the store takes no spans now",
+            "store": self.store.trouble,
             "draining": "the server was told to end" if self.draining.is_set() else None,
         }
         return Condition("unavailable" if any(checks.values()) else "ok", checks)

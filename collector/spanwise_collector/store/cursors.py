@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import duckdb
@@ -13,21 +13,54 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class Cursors:
-    """Runs queries on the calling thread's own cursor."""
+    """Runs queries on the calling thread's own cursor, and lets the connection below them be replaced."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, alarm: Callable[[Exception], None]) -> None:
         self._connection = connection
-        self._local = threading.local()
-        self._opened: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
+        self._alarm = alarm
+        self._open()
+        self._reading = 0
+        self._replacing = False
+        self._changed = threading.Condition()
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
         """All rows of a query; its values go in as named parameters only."""
-        return self._cursor().execute(sql, dict(parameters or {})).fetchall()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._replacing)
+            self._reading += 1
+        try:
+            return self._cursor().execute(sql, dict(parameters or {})).fetchall()
+        except duckdb.FatalException as error:
+            self._alarm(error)
+            raise
+        finally:
+            with self._changed:
+                self._reading -= 1
+                self._changed.notify_all()
+
+    def replace(self, reopen: Callable[[], duckdb.DuckDBPyConnection]) -> None:
+        """Close everything, once no query runs, and read from a new connection; queries wait meanwhile."""
+        with self._changed:
+            self._replacing = True
+            self._changed.wait_for(lambda: not self._reading)
+        try:
+            self.close()
+            self._connection.close()
+            self._connection = reopen()
+            self._open()
+        finally:
+            with self._changed:
+                self._replacing = False
+                self._changed.notify_all()
 
     def close(self) -> None:
         """Close what every thread reads by: the engine's own threads live as long as any cursor is open."""
         for cursor in list(self._opened):
             cursor.close()
+
+    def _open(self) -> None:
+        self._local = threading.local()
+        self._opened: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)

@@ -7,10 +7,14 @@ import time
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Final
 
 from spanwise_collector.otlp.decode import Parcel
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.ledgers import LedgerRow
+
+_FULL: Final = "the write queue is full"
+_CLOSING: Final = "the store is closing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Queue:
         with self._changed:
             while not self._closed and not self._room(delivery.parcel):
                 if not self._changed.wait(deadline - time.monotonic()):
-                    raise Overloaded("the write queue is full")
+                    raise Overloaded(_FULL)
             self._refuse_if_closed()
             self._deliveries.append(delivery)
             self._count(delivery.parcel, 1)
@@ -79,10 +83,10 @@ class Queue:
             self._saves.append(save)
             self._changed.notify_all()
 
-    def take(self) -> tuple[list[Delivery], list[Save]]:
-        """Wait for work and take as much as one commit may hold; two empty lists mean closed and drained."""
+    def take(self, timeout_s: float | None = None) -> tuple[list[Delivery], list[Save]]:
+        """Wait for work and take as much as one commit may hold; two empty lists mean ``drained``, or none in time."""
         with self._changed:
-            self._changed.wait_for(lambda: self._deliveries or self._saves or self._closed)
+            self._changed.wait_for(lambda: self._deliveries or self._saves or self._closed, timeout_s)
             saves = list(self._saves)
             self._saves.clear()
             return self._take_deliveries(), saves
@@ -106,11 +110,19 @@ class Queue:
             return Load(len(self._deliveries), self._nbytes, self._spans)
 
     @property
-    def has_room(self) -> bool:
-        """Whether a usual request would be taken in at once."""
+    def drained(self) -> bool:
+        """Closed, and nothing waits."""
         with self._changed:
-            limits = self._limits
-            return not self._closed and self._nbytes < limits.queue_bytes and self._spans < limits.queue_spans
+            return self._closed and not self._deliveries and not self._saves
+
+    @property
+    def trouble(self) -> str | None:
+        """Why a usual request would not be taken in at once; None if it would."""
+        with self._changed:
+            if self._closed:
+                return _CLOSING
+            full = self._nbytes >= self._limits.queue_bytes or self._spans >= self._limits.queue_spans
+            return _FULL if full else None
 
     def _room(self, parcel: Parcel) -> bool:
         # One request larger than the whole queue must still pass when nothing else waits.
@@ -120,7 +132,7 @@ class Queue:
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise Overloaded("the store is closing")
+            raise Overloaded(_CLOSING)
 
     def _take_deliveries(self) -> list[Delivery]:
         taken: list[Delivery] = []

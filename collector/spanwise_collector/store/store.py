@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -10,16 +9,13 @@ from typing import Final
 
 from spanwise_collector.otlp.decode import Parcel, decode
 from spanwise_collector.store.accepted import Accepted
-from spanwise_collector.store.cursors import Cursors
+from spanwise_collector.store.database import Database
 from spanwise_collector.store.ledgers import LedgerRow
-from spanwise_collector.store.opening import Config, Opened, opened
+from spanwise_collector.store.opening import Config
 from spanwise_collector.store.queue import Delivery, Limits, Load, Queue, Save
 from spanwise_collector.store.reader import Reader
-from spanwise_collector.store.schema import migrate
 from spanwise_collector.store.tally import Tally
 from spanwise_collector.store.writer import Writer
-
-_log = logging.getLogger(__name__)
 
 _CONFIG: Final[Config] = {
     # Everything needed is built in; nothing may be fetched behind the user's back.
@@ -35,29 +31,28 @@ _CONFIG: Final[Config] = {
 class Store:
     """Keeps spans and ledgers; owns its file from ``open`` to ``close``."""
 
-    def __init__(self, database: Opened, tally: Tally, limits: Limits) -> None:
-        self._connection = database.connection
+    def __init__(self, database: Database, tally: Tally, limits: Limits) -> None:
+        self._database = database
         self._tally = tally
         self._queue = Queue(limits)
-        self._writer = Writer(self._connection.cursor(), self._queue, tally)
-        self._cursors = Cursors(self._connection)
-        self._reader = Reader(self._cursors)
+        self._writer = Writer(database, self._queue, tally)
+        self._reader = Reader(database.cursors)
         self._closed = False
-        self.damage = database.damage
-        """What a damaged write-ahead file lost before this start, in one sentence; None if nothing was damaged."""
         self._writer.start()
 
     @classmethod
     def open(cls, path: Path | str, limits: Limits | None = None) -> Store:
         """Open or create the file; raises DatabaseInUse if another process has it.
 
-        What can be read is served even if the write-ahead file is damaged; ``damage`` then tells what is missing.
+        What can be read is served even if a file is damaged; ``damage`` then tells what is missing.
         """
-        database = opened(str(path), _CONFIG)
-        if database.damage:
-            _log.warning("%s: %s", path, database.damage)
-        migrate(database.connection)
+        database = Database(str(path), _CONFIG)
         return cls(database, Tally(str(path), database.count), limits or Limits())
+
+    @property
+    def damage(self) -> str | None:
+        """What a damaged file lost, in one sentence; None if nothing was damaged."""
+        return self._database.damage
 
     def submit(self, request: bytes) -> Future[Accepted]:
         """Take in one serialized ExportTraceServiceRequest; the future resolves after its rows are committed.
@@ -85,7 +80,12 @@ class Store:
     @property
     def ready(self) -> bool:
         """Whether a request would be taken in now: open, writable and with room in the queue."""
-        return self._writer.healthy and self._queue.has_room
+        return self.trouble is None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why a request would not be taken in now; None if it would."""
+        return self._writer.trouble or self._queue.trouble
 
     def load(self) -> Load:
         """What waits to be written."""
@@ -98,6 +98,5 @@ class Store:
         self._closed = True
         self._queue.close()
         self._writer.join()
-        self._cursors.close()
-        self._connection.close()
+        self._database.close()
         self._tally.close()

@@ -53,6 +53,11 @@ class Tally:
         self._count = Count(self._count.seq + 1, self._count.spans + spans)
         self._note()
 
+    def restart(self, count: Count) -> None:
+        """The file was opened anew and holds this much."""
+        self._count = count
+        self._note()
+
     def close(self) -> None:
         """Give up the file."""
         os.close(self._file)

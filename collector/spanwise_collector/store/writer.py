@@ -7,29 +7,34 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
+from spanwise_collector.store.database import Database
 from spanwise_collector.store.queue import Delivery, Queue, Save
 from spanwise_collector.store.saving import retire, save
 from spanwise_collector.store.tally import Tally
 
 _log = logging.getLogger(__name__)
 
+_PROBE_S: Final = 1.0  # between looks whether the database can be written again
+
 
 class Writer:
     """Takes from the queue until it is closed and drained."""
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, queue: Queue, tally: Tally) -> None:
-        self._cursor = cursor
+    def __init__(self, database: Database, queue: Queue, tally: Tally) -> None:
+        self._database = database
+        self._cursor = database.cursor()
         self._queue = queue
-        self._rows = Rows(cursor)
+        self._rows = Rows(self._cursor)
         self._tally = tally
         self._thread = threading.Thread(target=self._run, name="spanwise-writer", daemon=True)
-        self.healthy = True
+        self.trouble: str | None = None
+        """Why the last write failed; None if it did not."""
 
     def start(self) -> None:
         """Begin writing."""
@@ -42,9 +47,11 @@ class Writer:
 
     def _run(self) -> None:
         while True:
-            deliveries, saves = self._queue.take()
-            if not deliveries and not saves:
+            deliveries, saves = self._queue.take(_PROBE_S)
+            if self._queue.drained and not deliveries and not saves:
                 return
+            if not deliveries and (self.trouble or self._database.invalid):
+                self._probe()
             self._write(deliveries)
             self._queue.done(deliveries)
             for each in saves:
@@ -62,10 +69,19 @@ class Writer:
             for delivery in deliveries:
                 self._write([delivery])
             return
-        _log.error("a request could not be stored", exc_info=error)
-        self.healthy = False
+        if self.trouble is None:
+            _log.error("a request could not be stored", exc_info=error)
+        self.trouble = f"the database could not be written: {str(error).splitlines()[0]}"
         for delivery in deliveries:
             _fail(delivery.future, error)
+
+    def _probe(self) -> None:
+        """Nobody sends to a server that is not ready, so it finds out by itself when it can write again."""
+        try:
+            self._transact(lambda: self._cursor.execute("UPDATE migrations SET version = version"))
+            self.trouble = None
+        except Exception:  # noqa: BLE001  # still in trouble, whatever it is
+            _log.debug("still not writable", exc_info=True)
 
     def _commit(self, deliveries: Sequence[Delivery]) -> None:
         kept = [delivery.parcel for delivery in deliveries if delivery.parcel.spans]
@@ -73,7 +89,7 @@ class Writer:
             self._transact(lambda: self._rows.append(kept, seq=self._tally.seq + 1, arrived_ns=time.time_ns()))
             self._rows.keep()
             self._tally.add(sum(parcel.spans for parcel in kept))
-        self.healthy = True
+            self.trouble = None
         for delivery in deliveries:
             parcel = delivery.parcel
             _resolve(delivery.future, Accepted(parcel.spans, parcel.rejected, parcel.message))
@@ -97,14 +113,23 @@ class Writer:
             _resolve(request.future, None)
 
     def _transact(self, work: Any) -> None:
-        self._cursor.begin()
         try:
+            self._regain()
+            self._cursor.begin()
             work()
             self._cursor.commit()
-        except BaseException:
+        except BaseException as error:
             self._rows.forget()
             self._roll_back()
+            self._database.heed(error)
             raise
+
+    def _regain(self) -> None:
+        """After a failed checkpoint or flush the engine refuses everything until the file is opened anew."""
+        if self._database.reopen(self._cursor):
+            self._cursor = self._database.cursor()
+            self._rows = Rows(self._cursor)
+            self._tally.restart(self._database.count)
 
     def _roll_back(self) -> None:
         try:

@@ -1,0 +1,78 @@
+"""The open database, opened anew when the engine has given up on it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final
+
+import duckdb
+
+from spanwise_collector.store.accepted import Overloaded
+from spanwise_collector.store.cursors import Cursors
+from spanwise_collector.store.opening import Config, opened
+from spanwise_collector.store.schema import migrate
+from spanwise_collector.store.tally import Count
+
+_log = logging.getLogger(__name__)
+
+_PAUSE_S: Final = 1.0  # between openings: each reads the write-ahead file again
+
+
+class Database:
+    """One file, its connection, and the cursors of the reading threads; only the writer thread reopens it.
+
+    A failed checkpoint or flush, as on a full disk, makes the engine refuse everything until the file is opened anew.
+    """
+
+    def __init__(self, path: str, config: Config) -> None:
+        self._path, self._config = path, config
+        self._fault: str | None = None
+        self._opened_s = 0.0
+        self.count = Count(0, 0)
+        """What the file held when it was opened."""
+        self.damage: str | None = None
+        """What a damaged file lost, in one sentence; None if nothing was damaged."""
+        self._connection = self._open()
+        self.cursors = Cursors(self._connection, self.heed)
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A cursor for the writer thread."""
+        return self._connection.cursor()
+
+    def heed(self, error: BaseException) -> None:
+        """Note that the engine gave up, if that is what the error says; any thread may."""
+        if self._fault is None and isinstance(error, duckdb.FatalException):
+            self._fault = str(error).splitlines()[0]
+
+    @property
+    def invalid(self) -> bool:
+        """Whether the engine gave up."""
+        return self._fault is not None
+
+    def reopen(self, writing: duckdb.DuckDBPyConnection) -> bool:
+        """Open the file anew if the engine gave up; whether it did. Raises Overloaded if it is too soon for that."""
+        if self._fault is None:
+            return False
+        if time.monotonic() < self._opened_s + _PAUSE_S:
+            raise Overloaded(self._fault)
+        writing.close()
+        self.cursors.replace(self._open)
+        _log.warning("%s: opened anew after: %s", self._path, self._fault)
+        self._fault = None
+        return True
+
+    def close(self) -> None:
+        """Give up the file."""
+        self.cursors.close()
+        self._connection.close()
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        self._opened_s = time.monotonic()
+        found = opened(self._path, self._config)
+        if found.damage:
+            _log.warning("%s: %s", self._path, found.damage)
+        migrate(found.connection)
+        self.count, self.damage = found.count, found.damage or self.damage
+        self._connection = found.connection
+        return found.connection
