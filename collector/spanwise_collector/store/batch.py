@@ -1,43 +1,38 @@
-"""A group of requests as the rows that one commit appends."""
+"""Rows of one commit: what was made of its requests, with the numbers that tie them together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from spanwise_collector.dialect import OPENINFERENCE_SCOPE
-from spanwise_collector.otlp import value
-from spanwise_collector.otlp.columns import flatten
-from spanwise_collector.otlp.decode import Parcel
-from spanwise_collector.otlp.hot import hot
-from spanwise_collector.store import index
 from spanwise_collector.store.interner import Interner
+from spanwise_collector.store.rowset import Rowset
 
 
 class Rows:
-    """Turns parcels into rows and appends them; used by the writer thread only."""
+    """Appends rows; used by the writer thread only."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._cursor = cursor
-        self._resources = Interner(lambda body: value.service(value.resource_attributes(body)))
-        self._scopes = Interner(lambda body: value.scope(body)[0])
+        self._resources = Interner()
+        self._scopes = Interner()
         self._resources.load(cursor, "resources")
         self._scopes.load(cursor, "scopes")
 
-    def append(self, parcels: Sequence[Parcel], *, seq: int, arrived_ns: int) -> None:
-        """Insert one batch in the open transaction; call ``keep`` or ``forget`` afterwards."""
-        batch = self._table(parcels, seq)
+    def append(self, rowsets: Sequence[Rowset], *, seq: int, arrived_ns: int) -> int:
+        """Insert one batch in the open transaction and count its spans; call ``keep`` or ``forget`` afterwards."""
+        spans = pa.concat_tables(map(self._identified, rowsets))
         self._insert("resources", self._resources.fresh())
         self._insert("scopes", self._scopes.fresh())
-        self._cursor.execute("INSERT INTO batches VALUES (?, ?, ?)", [seq, arrived_ns, len(batch)])
-        self._insert("spans", batch)
-        self._insert("touches", index.touches(batch))
-        self._insert("mcp_clients", index.clients(batch))
-        self._insert("mcp_servers", index.servers(batch))
+        self._cursor.execute("INSERT INTO batches VALUES (?, ?, ?)", [seq, arrived_ns, len(spans)])
+        self._insert("spans", _numbered(spans, seq))
+        self._insert("touches", _joined((rows.touches for rows in rowsets), seq))
+        self._insert("mcp_clients", _joined((rows.clients for rows in rowsets), seq))
+        self._insert("mcp_servers", _joined((rows.servers for rows in rowsets), seq))
+        return len(spans)
 
     def keep(self) -> None:
         """The batch is committed."""
@@ -49,20 +44,20 @@ class Rows:
         self._resources.forget()
         self._scopes.forget()
 
-    def _table(self, parcels: Sequence[Parcel], seq: int) -> pa.Table:
-        flat = flatten(parcels)
-        resource_ids = self._resources.ids(flat.resources)[flat.resource_of]
-        scope_ids = self._scopes.ids(flat.scopes)[flat.scope_of]
-        openinference = pc.starts_with(self._scopes.labels(scope_ids), OPENINFERENCE_SCOPE)
-        columns = flat.columns | hot(
-            flat.columns["attributes"], flat.columns["name"], openinference.to_numpy(zero_copy_only=False)
-        )
-        columns["seq"] = pa.array(np.full(len(scope_ids), seq, dtype=np.int64))
-        columns["service"] = self._resources.labels(resource_ids)
-        columns |= {"resource_id": pa.array(resource_ids), "scope_id": pa.array(scope_ids)}
-        return pa.table(columns)
+    def _identified(self, rows: Rowset) -> pa.Table:
+        resources = self._resources.ids(rows.resources)[rows.resource_of]
+        scopes = self._scopes.ids(rows.scopes)[rows.scope_of]
+        return rows.spans.append_column("resource_id", pa.array(resources)).append_column("scope_id", pa.array(scopes))
 
     def _insert(self, table: str, rows: pa.Table) -> None:
         if len(rows):
             self._cursor.register("batch", rows)
             self._cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM batch")  # noqa: S608
+
+
+def _joined(tables: Iterable[pa.Table], seq: int) -> pa.Table:
+    return _numbered(pa.concat_tables(tables), seq)
+
+
+def _numbered(rows: pa.Table, seq: int) -> pa.Table:
+    return rows.append_column("seq", pa.array(np.full(len(rows), seq, dtype=np.int64)))

@@ -16,7 +16,6 @@ _AGENTIC: Final = pa.array(
 )
 # Column of the spans: column of the requests.
 _REQUEST: Final = {
-    "seq": "seq",
     "trace_id": "trace_id",
     "span_id": "span_id",
     "mcp_method": "method",
@@ -29,7 +28,7 @@ _REQUEST: Final = {
     "start_ns": "start_ns",
     "end_ns": "end_ns",
 }
-_TOUCH: Final = ["seq", "trace_id", "conversation_id"]
+_TOUCH: Final = ["trace_id", "conversation_id"]
 
 
 def touches(spans: pa.Table) -> pa.Table:
