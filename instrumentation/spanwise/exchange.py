@@ -38,7 +38,7 @@ class Exchange:
         self._ended = False
         self._touched_ns = 0
         self._answer: ref[Any] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         _open.add(self)
         begun(self)
 

@@ -17,7 +17,7 @@ RAISE_VARIABLE = "SPANWISE_RAISE"  # our own tests set it: there a fault of ours
 
 _log = logging.getLogger("spanwise")
 _seen: set[tuple[str, str]] = set()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a stream that is collected meanwhile may report, too
 
 
 def guarded(fn: Callable[P, R]) -> Callable[P, R | None]:
