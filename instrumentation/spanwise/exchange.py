@@ -44,7 +44,7 @@ class Exchange:
 
     def watch(self, extensions: MutableMapping[str, Any] | None, *, asynchronous: bool) -> None:
         """Listen to what the library tells of the request with these extensions."""
-        listen(extensions, guarded(self._event), asynchronous=asynchronous)
+        listen(extensions, guarded(self._event), part="exchange", asynchronous=asynchronous)
 
     @guarded
     def answered(self, stream: object) -> None:
