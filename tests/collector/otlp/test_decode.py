@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -20,6 +21,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 from spanwise_collector.otlp import value
 from spanwise_collector.otlp.columns import Flat, flatten
 from spanwise_collector.otlp.decode import Malformed, decode
+from spanwise_collector.otlp.limits import Cut
 
 _TEXT = st.text(max_size=8)
 _UINT32 = st.integers(0, 2**32 - 1)
@@ -220,12 +222,87 @@ def test_garbage_is_malformed(garbage: bytes) -> None:
         decode(garbage)
 
 
-def test_text_that_is_not_utf8_is_malformed_as_for_the_official_classes() -> None:
-    body = Span(trace_id=b"\x01" * 16, span_id=b"\x02" * 8, name="ab").SerializeToString().replace(b"ab", b"\xff\xfe")
-    spans = b"\x12" + bytes([len(body)]) + body
-    scopes = b"\x12" + bytes([len(spans)]) + spans
+@pytest.mark.parametrize("place", ["service", "scope", "name", "key", "text", "state", "message", "event"])
+def test_text_that_is_no_utf8_is_mended_and_counted_wherever_it_stands(place: str) -> None:
+    """The official classes refuse the whole request; one broken text must not cost the other spans."""
+    names = dict.fromkeys(["service", "scope", "name", "key", "text", "state", "message", "event"], "fine")
+    names[place] = "ab"
+    span = Span(trace_id=b"\x01" * 16, span_id=b"\x02" * 8, name=names["name"], trace_state=names["state"])
+    span.attributes.add(key=names["key"]).value.string_value = names["text"]
+    span.status.message = names["message"]
+    span.events.add(name=names["event"])
+    scope = ScopeSpans(scope=InstrumentationScope(name=names["scope"]), spans=[span, span])
+    service = KeyValue(key="service.name", value=AnyValue(string_value=names["service"]))
+    request = ResourceSpans(resource=Resource(attributes=[service]), scope_spans=[scope])
+    body = ExportTraceServiceRequest(resource_spans=[request]).SerializeToString().replace(b"ab", b"a\xff")
+    with pytest.raises(DecodeError):
+        ExportTraceServiceRequest.FromString(body)
+    parcel = decode(body)
+    count = 1 if place in {"service", "scope"} else 2
+    assert (2, 0, {Cut.TEXT: count}) == (parcel.spans, parcel.rejected, parcel.cuts)
+    assert f"{count} texts were no UTF-8" in parcel.message
+    flat = flatten([parcel])
+    row = _rows(flat)[0]
+    ((key, text),) = value.attributes(row["attributes"]).items()
+    found = {
+        "service": value.resource_attributes(flat.resources.bodies[0].as_py())["service.name"],
+        "scope": value.scope(flat.scopes.bodies[0].as_py())[0],
+        "name": row["name"],
+        "key": key,
+        "text": text,
+        "state": row["trace_state"],
+        "message": row["status_message"],
+        "event": row["events"][0]["name"],
+    }
+    assert {**names, place: "a\ufffd"} == found
+
+
+def test_text_that_is_no_utf8_inside_an_array_or_map_is_mended_when_it_is_read() -> None:
+    inner = AnyValue(array_value=ArrayValue(values=[AnyValue(string_value="ab"), AnyValue(int_value=1)]))
+    span = Span(trace_id=b"\x01" * 16, span_id=b"\x02" * 8)
+    span.attributes.add(key="list").value.CopyFrom(inner)
+    span.attributes.add(key="map").value.kvlist_value.values.add(key="ab").value.CopyFrom(inner)
+    request = ExportTraceServiceRequest(resource_spans=[ResourceSpans(scope_spans=[ScopeSpans(spans=[span])])])
+    body = request.SerializeToString().replace(b"ab", b"a\xff")
+    found = value.attributes(_rows(flatten([decode(body)]))[0]["attributes"])
+    assert {"list": ["a\ufffd", 1], "map": {"a\ufffd": ["a\ufffd", 1]}} == found
+
+
+def test_a_value_nested_deeper_than_protobuf_carries_stays_bytes_and_its_span_whole() -> None:
+    """The official classes refuse the whole request."""
+    deep = b""
+    for _ in range(150):
+        inner = b"\x0a" + _varint(len(deep)) + deep
+        deep = b"\x2a" + _varint(len(inner)) + inner
+    span = Span(trace_id=b"\x01" * 16, span_id=b"\x02" * 8)
+    span.attributes.add(key="deep")
+    span.attributes.add(key="after").value.int_value = 1
+    scopes = ScopeSpans(spans=[span]).SerializeToString()
+    marker = b"\x0a\x04deep"
+    whole = scopes.replace(b"\x4a\x06" + marker, _field(b"\x4a", marker + _field(b"\x12", deep)))
+    grown = whole[0:1] + _varint(len(whole) - 2) + whole[2:]
+    body = _field(b"\x0a", _field(b"\x12", grown))
+    with pytest.raises(DecodeError):
+        ExportTraceServiceRequest.FromString(body)
+    found = value.attributes(_rows(flatten([decode(body)]))[0]["attributes"])
+    assert (1, bytes) == (found["after"], type(found["deep"]))
+
+
+def _field(tag: bytes, body: bytes) -> bytes:
+    return tag + _varint(len(body)) + body
+
+
+def _varint(number: int) -> bytes:
+    low = number & 0x7F
+    return bytes([low]) if number < 0x80 else bytes([low | 0x80]) + _varint(number >> 7)
+
+
+@pytest.mark.parametrize("member", ["resource", "scope"])
+def test_a_resource_or_scope_that_is_none_is_malformed(member: str) -> None:
+    broken = _field(b"\x0a", b"\xff\xff")
+    body = broken if member == "resource" else _field(b"\x12", broken)
     with pytest.raises(Malformed):
-        decode(b"\x0a" + bytes([len(scopes)]) + scopes)
+        decode(_field(b"\x0a", body))
 
 
 def test_an_empty_request_holds_nothing() -> None:
