@@ -3,7 +3,6 @@ package main
 
 import (
 	"log"
-	"os"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
@@ -24,13 +23,11 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "otelcol", Version: "0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			URIs:              os.Args[1:],
 			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
+			DefaultScheme:     "file",
 		}},
 	}
-	command := otelcol.NewCommand(settings)
-	command.SetArgs([]string{"--config", "file:" + os.Args[1]})
-	if err := command.Execute(); err != nil {
+	if err := otelcol.NewCommand(settings).Execute(); err != nil {
 		log.Fatal(err)
 	}
 }
