@@ -55,8 +55,13 @@ class Reply:
 class Peer(Protocol):
     """One way to send."""
 
-    name: str
-    is_json: bool
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether bodies are JSON."""
 
     def send(self, message: Message, signal: str = "traces") -> Reply:
         """Send a request of the official class."""
@@ -123,7 +128,11 @@ class GrpcPeer:
 
     netloc: str
     coding: str
-    is_json = False
+
+    @property
+    def is_json(self) -> bool:
+        """Never."""
+        return False
 
     @property
     def name(self) -> str:
