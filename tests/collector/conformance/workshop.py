@@ -1,4 +1,4 @@
-"""Real senders from other registries, installed once and used again until what they are made from changes."""
+"""Real programs from registries, installed once and used again until what they are made from changes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import uv
 
 SENDERS: Final = Path(__file__).parent / "senders"
 SCENARIO: Final = SENDERS / "scenario.json"
-_HOME: Final = Path(__file__).parents[3] / ".matrix" / "senders"
-_JSON_EXPORTER: Final = "opentelemetry-exporter-otlp-json-http==0.66b1"
+_HOME: Final = Path(__file__).parents[3] / ".matrix" / "programs"
 _STAMP: Final = "made-from"
 
 
@@ -29,13 +28,21 @@ def javascript(program: Callable[[str], str]) -> list[str]:
 
 def python_json() -> list[str]:
     """Command of the Python sender with the JSON exporter, which needs other versions than the project's own."""
-    environment = _HOME / "python" / "venv"
-    steps = [
-        [uv.find_uv_bin(), "venv", "--quiet", "--clear", str(environment)],
-        [uv.find_uv_bin(), "pip", "install", "--quiet", "--python", str(environment), _JSON_EXPORTER],
+    folder = _made("python", _environment("opentelemetry-exporter-otlp-json-http==0.66b1"))
+    return [str(folder / "venv" / "bin" / "python"), str(folder / "send.py")]
+
+
+def schemathesis() -> str:
+    """The command that tries an API out by its description."""
+    return str(_made("schemathesis", _environment("schemathesis==4.32.5")) / "venv" / "bin" / "schemathesis")
+
+
+def _environment(requirement: str) -> list[list[str]]:
+    command = uv.find_uv_bin()
+    return [
+        [command, "venv", "--quiet", "--clear", "venv"],
+        [command, "pip", "install", "--quiet", "--python", "venv", requirement],
     ]
-    folder = _made("python", steps)
-    return [str(environment / "bin" / "python"), str(folder / "send.py")]
 
 
 def otelcol(program: Callable[[str], str]) -> str:
@@ -46,7 +53,7 @@ def otelcol(program: Callable[[str], str]) -> str:
 
 def _made(name: str, steps: Sequence[Sequence[str]]) -> Path:
     source, folder = SENDERS / name, _HOME / name
-    sources = sorted(path for path in source.iterdir() if path.is_file())
+    sources = sorted(path for path in source.glob("*") if path.is_file())
     parts = [*(path.read_bytes() for path in sources), *(part.encode() for step in steps for part in step)]
     wanted = hashlib.sha256(b"\0".join(parts)).hexdigest()
     stamp = folder / _STAMP
@@ -66,7 +73,7 @@ def _run(name: str, step: Sequence[str], folder: Path) -> None:
     }
     ended = subprocess.run(step, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if ended.returncode:
-        absent = f"the {name} sender cannot be made here: {Path(step[0]).name} said {ended.stderr.strip()[-500:]}"
+        absent = f"{name} cannot be made here: {Path(step[0]).name} said {ended.stderr.strip()[-500:]}"
         if os.environ.get("SPANWISE_REQUIRE_ALL") == "1":
             pytest.fail(absent)
         pytest.skip(absent)
