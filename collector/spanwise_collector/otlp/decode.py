@@ -67,7 +67,7 @@ def decode(request: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
         request, cuts[Cut.TEXT] = _mended(request)
         column = _column(request)
     if limits.exceeded(_spans(column)):
-        request, more = cut(request, limits)
+        request, more = _cut(request, limits)
         cuts += more
         column = _column(request)
     valid = valid_ids(_spans(column))
@@ -83,7 +83,7 @@ def _column(request: bytes) -> pa.ListArray:
         _check(Resource, column.values.field("resource"))
         _check(InstrumentationScope, column.values.field("scope_spans").values.field("scope"))
     except (ValueError, DecodeError) as error:
-        raise Malformed(f"the body is no ExportTraceServiceRequest: {error}") from error
+        raise _malformed(error) from error
     return column
 
 
@@ -97,7 +97,18 @@ def _mended(request: bytes) -> tuple[bytes, int]:
     try:
         return mended(request, ExportTraceServiceRequest)
     except DecodeError as error:
-        raise Malformed(f"the body is no ExportTraceServiceRequest: {error}") from error
+        raise _malformed(error) from error
+
+
+def _cut(request: bytes, limits: SpanLimits) -> tuple[bytes, Counter[Cut]]:
+    try:
+        return cut(request, limits)
+    except DecodeError as error:  # a group that ends as another one, which only our decoder passes over
+        raise _malformed(error) from error
+
+
+def _malformed(error: Exception) -> Malformed:
+    return Malformed(f"the body is no ExportTraceServiceRequest: {error}")
 
 
 def valid_ids(spans: pa.StructArray) -> Mask:

@@ -18,7 +18,7 @@ from tests.collector.otlp.requests import EXTENDED, REQUESTS, official, ours, ro
 from spanwise_collector.otlp import value
 from spanwise_collector.otlp.columns import flatten
 from spanwise_collector.otlp.decode import Malformed, decode
-from spanwise_collector.otlp.limits import Cut
+from spanwise_collector.otlp.limits import Cut, SpanLimits
 
 
 @settings(max_examples=75, deadline=None)
@@ -138,6 +138,18 @@ def _field(tag: bytes, body: bytes) -> bytes:
 def _varint(number: int) -> bytes:
     low = number & 0x7F
     return bytes([low]) if number < 0x80 else bytes([low | 0x80]) + _varint(number >> 7)
+
+
+def test_a_group_that_ends_as_another_one_is_passed_over_and_refused_where_a_span_must_be_cut() -> None:
+    """No sender makes groups; the official classes refuse the whole request."""
+    span = Span(trace_id=b"\x01" * 16, span_id=b"\x02" * 8, name="after").SerializeToString() + b"\x5b\x14"
+    body = _field(b"\x0a", _field(b"\x12", _field(b"\x12", span + Span(events=[Span.Event()] * 2).SerializeToString())))
+    with pytest.raises(DecodeError):
+        ExportTraceServiceRequest.FromString(body)
+    row = rows(flatten([decode(body)]))[0]
+    assert ("after", 2) == (row["name"], len(row["events"]))
+    with pytest.raises(Malformed):
+        decode(body, SpanLimits(events=1))
 
 
 @pytest.mark.parametrize("member", ["resource", "scope"])
