@@ -20,7 +20,7 @@ import grpc
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from tests.collector.conformance import mutation
@@ -92,7 +92,13 @@ def generated(seconds: float) -> Counter[str]:
     """Requests of every shape, with a few bytes overwritten, for as long."""
     counts: Counter[str] = Counter()
 
-    @settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=200,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],  # shrinking may take longer than all the rest
+        suppress_health_check=list(HealthCheck),
+    )
     @given(EXTENDED, st.booleans(), st.integers(0, 2**16), st.binary(max_size=4), st.sampled_from(_LIMITS))
     def one(
         request: ExportTraceServiceRequest,
