@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from tests.collector.conformance.conftest import LIMIT, PEERS, Collector
-from tests.collector.conformance.peer import JSON, PROTOBUF, Peer, Reply
+from tests.collector.conformance.peer import JSON, PROTOBUF, HttpPeer, Peer, Reply
 from tests.collector.otlpjson import document
 
 Check: TypeAlias = Callable[[Peer, Collector, Any], None]
@@ -111,9 +111,12 @@ def refuses_a_body_over_the_limit_also_after_decompression(peer: Peer, _: Collec
 
 
 def keeps_its_answers_small_whatever_was_sent(peer: Peer, _: Collector, otlp: Any) -> None:
-    body = b'{"resourceSpans": [{"schemaUrl": ["%s"]}]}' % (b"x" * 100_000) if peer.is_json else b"\xff" * 100_000
-    reply = peer.send_body(body)
-    assert reply.code in _FATAL
+    if isinstance(peer, HttpPeer):
+        reply = peer.send_body(b"", path=f"/{'long/' * 4_000}")
+        assert reply.code in _UNSERVED
+    else:
+        reply = peer.send_body(b"\xff" * 100_000)
+        assert reply.code in _FATAL
     assert reply.nbytes < 4_096
 
 
