@@ -112,10 +112,13 @@ def generated(seconds: float) -> Counter[str]:
         body[place : place + len(damage)] = damage
         counts[read_whole(bytes(body), decode_document if as_json else decode, limits)] += 1
 
-    until, seed = time.monotonic() + seconds, 0
+    until, half, before, seed = time.monotonic() + seconds, time.monotonic() + seconds / 2, 0, 0
     while time.monotonic() < until:
+        if not before and time.monotonic() > half:
+            before = resident()
         hypothesis.seed(seed)(one)()
         seed += 1
+    counts["MiB kept"] = (resident() - before) // _MEGABYTE if before else 0
     return counts
 
 
