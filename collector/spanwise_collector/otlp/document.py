@@ -101,20 +101,16 @@ def _message(build: Callable[..., Any], fields: Fields) -> Read:
     def read(value: Any, where: str) -> Any:
         found: dict[str, Any] = {}
         for key, inner in scalar.mapping(value, where or "the document").items():
-            place = f"{where}.{key}" if where else key
-            if key in _MISNAMED:
-                raise Malformed(f"OTLP/JSON calls this {_MISNAMED[key]}", place)
             if key in fields and inner is not None:
                 field, read_field = fields[key]
-                found[field] = _joined(found.get(field), read_field(inner, place))
+                entry = read_field(inner, f"{where}.{key}" if where else key)
+                # Two keys may name one field: what is repeated is kept from both, else the last one counts.
+                found[field] = [*found[field], *entry] if field in found and isinstance(entry, list) else entry
+            elif key in _MISNAMED:
+                raise Malformed(f"OTLP/JSON calls this {_MISNAMED[key]}", f"{where}.{key}" if where else key)
         return build(**found)
 
     return read
-
-
-def _joined(earlier: Any, found: Any) -> Any:
-    """Two keys may name one field: what is repeated is kept from both, else the last one counts."""
-    return [*earlier, *found] if isinstance(earlier, list) else found
 
 
 def _list(read: Read) -> Read:
@@ -194,12 +190,12 @@ def _value(depth: int) -> Read:
     def read(value: Any, where: str) -> AnyValue:
         if depth > _DEEPEST:
             raise _TooDeep
-        found = AnyValue()
+        found = {}
         for key, inner in scalar.mapping(value, where).items():
             if key in _VALUES and inner is not None:
                 field, read_member = _VALUES[key]
-                found = AnyValue(**{field: read_member(depth)(inner, f"{where}.{key}")})
-        return found
+                found = {field: read_member(depth)(inner, f"{where}.{key}")}
+        return AnyValue(**found)
 
     return read
 
