@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -17,10 +18,12 @@ _CHECKS: Final = (
 
 
 @pytest.mark.soak
-def test_the_api_answers_anything_as_its_description_says(server: Any, conversation: Any) -> None:
+def test_the_api_answers_anything_as_its_description_says(server: Any, conversation: Any, tmp_path: Path) -> None:
     """Never with an error of its own."""
     server.send(conversation("schema-1", "5c4e3a"))
     command = [schemathesis(), "run", f"{server.addresses['api']}/openapi.json", "--checks", ",".join(_CHECKS)]
-    done = subprocess.run([*command, "--max-time", _SECONDS, "--no-color"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, "--max-time", _SECONDS, "--no-color"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert 0 == done.returncode, done.stdout
     assert "Fuzzing" in done.stdout

@@ -38,7 +38,7 @@ SECONDS: Final = int(os.environ.get("SPANWISE_FUZZ_SECONDS", "180"))
 """For everything in this module together."""
 
 Decode = Callable[[bytes, SpanLimits], Parcel]
-_SHORT: Final = 2
+_SHORT: Final = 1
 _HALF: Final = 0.5
 _KEPT_MIB: Final = 100  # what the second half of the time may add; caches fill in the first
 _MEGABYTE: Final = 2**20
