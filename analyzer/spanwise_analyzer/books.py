@@ -77,6 +77,7 @@ class Books:
                 self._catch_up(self.store.reader(), target)
 
     def _catch_up(self, reader: Reader, target: int) -> None:
+        self.store.retire_ledgers(after=self._seen, upto=target).result()
         touched = reader.changed(self._seen, target)
         for start in range(0, len(touched), _CHUNK):
             rows = (self._row(reader, one, target) for one in touched[start : start + _CHUNK])

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
 from spanwise_analyzer.books import Books
+from spanwise_collector.otlp.limits import Cut
 from spanwise_collector.receiver.intake import Outcome
 
-Counts: TypeAlias = Callable[[], Mapping[tuple[str, str], int]]  # by transport and outcome
+Counts: TypeAlias = Callable[[], Mapping[tuple[str, str], int]]  # by transport and what was counted
 
-_LABELS = ("transport", "outcome")
-_OF_SPANS = frozenset({Outcome.ACCEPTED, Outcome.REJECTED})
+_SPANS = {Outcome.ACCEPTED: "accepted", Outcome.REJECTED: "rejected", Outcome.REFUSED_SPANS: "refused"}
+_REQUESTS = {Outcome.REFUSED: "refused", Outcome.FAILED: "failed"}
+_ITEMS = {Outcome.DATA_POINTS: "metrics", Outcome.LOG_RECORDS: "logs"}
+_CUTS = {cut: cut for cut in Cut}
 _GIGA = 1e9
 _SERIES = 1000  # the largest groups; a label must not grow without bound
 
@@ -47,18 +50,27 @@ class Meters(Collector):
         return family
 
     def _received(self) -> Iterator[Metric]:
-        spans = CounterMetricFamily("spanwise_receiver_spans", "Spans by what became of them.", labels=_LABELS)
-        requests = CounterMetricFamily("spanwise_receiver_requests", "Requests that were not stored.", labels=_LABELS)
-        for (transport, outcome), number in sorted(self._counts().items()):
-            family = spans if outcome in _OF_SPANS else requests
-            family.add_metric([transport, outcome], number)
-        yield from (spans, requests)
+        counts = self._counts()
+        yield _counted("spanwise_receiver_spans", "Spans by what became of them.", "outcome", counts, _SPANS)
+        yield _counted("spanwise_receiver_requests", "Requests not stored.", "outcome", counts, _REQUESTS)
+        yield _counted("spanwise_receiver_ignored_items", "Read and not stored.", "signal", counts, _ITEMS)
+        yield _counted("spanwise_receiver_cuts", "What was cut or mended in spans.", "reason", counts, _CUTS)
 
     def _queue(self) -> Iterator[Metric]:
         load = self._books.store.load()
         yield GaugeMetricFamily("spanwise_queue_requests", "Requests that wait to be written.", load.requests)
         yield GaugeMetricFamily("spanwise_queue_bytes", "Bytes that wait to be written.", load.nbytes)
         yield GaugeMetricFamily("spanwise_queue_spans", "Spans that wait to be written.", load.spans)
+
+
+def _counted(
+    name: str, text: str, label: str, counts: Mapping[tuple[str, str], int], words: Mapping[Any, str]
+) -> Metric:
+    family = CounterMetricFamily(name, text, labels=["transport", label])
+    for (transport, counted), number in sorted(counts.items()):
+        if counted in words:
+            family.add_metric([transport, words[counted]], number)
+    return family
 
 
 def registry(books: Books, counts: Counts) -> CollectorRegistry:

@@ -15,6 +15,7 @@ from spanwise_analyzer.shapes import Parameter, Problem, dump
 
 MEDIA_TYPE = "application/problem+json"
 _JSON = "application/json"
+_SHAPES = ("/Problem", "/HTTPValidationError")
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,8 @@ def install(app: FastAPI) -> None:
     def described() -> dict[str, Any]:
         document = plain()
         for answer in _error_answers(document):
-            if _JSON in answer.get("content", {}):
+            shape = answer.get("content", {}).get(_JSON, {}).get("schema", {}).get("$ref", "")
+            if shape.endswith(_SHAPES):
                 answer["content"][MEDIA_TYPE] = answer["content"].pop(_JSON)
         return document
 

@@ -50,7 +50,7 @@ def role(span: Span) -> Role:
     if span.integer(semconv.RETRY_ATTEMPT) is not None:
         return Role.ATTEMPT
     operation = _OPERATIONS.get(span.text(semconv.GEN_AI_OPERATION_NAME) or "")
-    return operation or _CONNECTION.get(span.name.partition(" ")[0]) or _step(span) or _carrier(span)
+    return operation or _fetch(span) or _CONNECTION.get(span.name.partition(" ")[0]) or _step(span) or _carrier(span)
 
 
 def declared(span: Span) -> Stage | None:
@@ -62,6 +62,12 @@ def declared(span: Span) -> Stage | None:
 
 
 _STAGES = frozenset(Stage)
+
+
+def _fetch(span: Span) -> Role | None:
+    """Asking for an answer that was begun earlier is a model call only where it brings the tokens."""
+    fetched = span.text(semconv.GEN_AI_OPERATION_NAME) == semconv.OPERATION_FETCH_RESPONSE
+    return Role.INFERENCE if fetched and span.integer(semconv.GEN_AI_USAGE_INPUT_TOKENS) is not None else None
 
 
 def _step(span: Span) -> Role | None:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from spanwise_collector.origin import origins
+
 _PREFIX: Final = "SPANWISE_"
+_LIMITS: Final = ("max_attributes", "max_events", "max_links", "max_value_bytes", "max_value_depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +17,8 @@ class ReceiverSettings:
     """Where the receiver listens and what it takes in; port 0 is any free one.
 
     ``max_message_bytes`` bounds one request after decompression, ``max_in_flight_bytes`` all of them together,
-    ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s).
+    ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s). The other ``max_`` settings cut
+    what is more of a span (see SpanLimits); 0 keeps all. ``cors_origins`` and ``cors_headers`` are for web pages.
     """
 
     host: str = "127.0.0.1"
@@ -25,6 +29,23 @@ class ReceiverSettings:
     commit_wait_s: float = 5.0
     grpc_workers: int = 16
     stop_grace_s: float = 5.0
+    max_attributes: int = 0
+    max_events: int = 0
+    max_links: int = 0
+    max_value_bytes: int = 0
+    max_value_depth: int = 0
+    cors_origins: str = ""
+    cors_headers: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on limits below 0 and on origins that are none."""
+        for name in _LIMITS:
+            if getattr(self, name) < 0:
+                raise ValueError(f"{_PREFIX}{name.upper()}={getattr(self, name)}: give 0 or more; 0 keeps all")
+        try:
+            origins(self.cors_origins)
+        except ValueError as error:
+            raise ValueError(f"{_PREFIX}CORS_ORIGINS: {error}") from error
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str], **overrides: Any) -> ReceiverSettings:

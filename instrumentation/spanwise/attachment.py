@@ -69,7 +69,7 @@ class Attachment(SpanProcessor):
             outlet.close()
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _attached: WeakKeyDictionary[TracerProvider, Attachment] = WeakKeyDictionary()
 _forked_ns = 0  # when this process was forked off another one
 
@@ -96,7 +96,7 @@ def _ours(span: ReadableSpan) -> bool:
 
 def _forked() -> None:
     global _forked_ns, _lock
-    _forked_ns, _lock = time.time_ns(), threading.Lock()
+    _forked_ns, _lock = time.time_ns(), threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

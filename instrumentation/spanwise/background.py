@@ -39,13 +39,17 @@ class _Worker:
 
     def take(self, job: Job) -> None:
         if self._thread is None:
-            self._start()
-        self._queue.put(job)
+            self._thread = self._started()
+        if self._thread is not None:  # else whoever needs the job does it
+            self._queue.put(job)
 
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="spanwise-background", daemon=True)
-        with shield():  # an interpreter that ends starts no threads; whoever needs the job does it then
-            self._thread.start()
+    def _started(self) -> threading.Thread | None:
+        thread = threading.Thread(target=self._run, name="spanwise-background", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads are to be had, or the interpreter ends
+            return None
+        return thread
 
     def _run(self) -> None:
         while True:

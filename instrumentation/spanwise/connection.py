@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from opentelemetry.util.types import AttributeValue
@@ -61,32 +61,33 @@ class Connection:
             self._took[what] = time.perf_counter() - self._started.pop(what)
 
 
-def observe(extensions: MutableMapping[str, Any] | None, heard: Callable[[str], object], *, asynchronous: bool) -> None:
-    """Have ``heard`` told the name of each event of the request with these ``extensions``, as ``listen`` does."""
-    listen(extensions, lambda name, _: heard(name), asynchronous=asynchronous)
+def listen(extensions: MutableMapping[str, Any] | None, heard: Heard, *, part: str, asynchronous: bool) -> None:
+    """Have ``heard`` told each event of the request with these ``extensions``; a listener already there stays.
 
-
-def listen(extensions: MutableMapping[str, Any] | None, heard: Heard, *, asynchronous: bool) -> None:
-    """Have ``heard`` told each event of the request with these ``extensions``; a listener already there stays."""
+    A request that is sent again has ours already: each ``part`` of us listens to the newest sending only.
+    """
     if extensions is None:
         return
-    earlier: Callback | None = extensions.get(EXTENSION)
-    make = _asynchronous if asynchronous else _synchronous
-    extensions[EXTENSION] = make(heard, earlier)
+    found = extensions.get(EXTENSION)
+    if not isinstance(found, _Listener):
+        found = extensions[EXTENSION] = (_AsyncListener if asynchronous else _Listener)(found)
+    found.parts[part] = heard
 
 
-def _synchronous(heard: Heard, earlier: Callback | None) -> Callback:
-    def told(name: str, info: dict[str, Any]) -> Any:
-        heard(name, info)
-        return earlier(name, info) if earlier is not None else None
+class _Listener:
+    """Takes the place of the program's own listener, if it has one, and hands on to it."""
 
-    return told
+    def __init__(self, earlier: Callback | None) -> None:
+        self.parts: dict[str, Heard] = {}
+        self._earlier = earlier
+
+    def __call__(self, name: str, info: dict[str, Any]) -> Any:
+        for heard in list(self.parts.values()):
+            heard(name, info)
+        return self._earlier(name, info) if self._earlier is not None else None
 
 
-def _asynchronous(heard: Heard, earlier: Callback | None) -> Callable[..., Awaitable[Any]]:
-    async def told(name: str, info: dict[str, Any]) -> Any:
-        heard(name, info)
-        answer = earlier(name, info) if earlier is not None else None
+class _AsyncListener(_Listener):
+    async def __call__(self, name: str, info: dict[str, Any]) -> Any:
+        answer = super().__call__(name, info)
         return await answer if inspect.isawaitable(answer) else answer
-
-    return told

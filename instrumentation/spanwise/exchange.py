@@ -38,13 +38,13 @@ class Exchange:
         self._ended = False
         self._touched_ns = 0
         self._answer: ref[Any] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         _open.add(self)
         begun(self)
 
     def watch(self, extensions: MutableMapping[str, Any] | None, *, asynchronous: bool) -> None:
         """Listen to what the library tells of the request with these extensions."""
-        listen(extensions, guarded(self._event), asynchronous=asynchronous)
+        listen(extensions, guarded(self._event), part="exchange", asynchronous=asynchronous)
 
     @guarded
     def answered(self, stream: object) -> None:

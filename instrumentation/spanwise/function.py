@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from opentelemetry.context import Context
 from opentelemetry.util.types import AttributeValue
 
 from spanwise import content, hashing, semconv, sizes, text, toolruns
-from spanwise.safety import guarded
+from spanwise.safety import guarded, let_through
 from spanwise.spanscope import SpanScope
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -101,8 +101,8 @@ def tool(
         semconv.TOOL_DESTRUCTIVE: destructive,
     }
     known = {key: value for key, value in hints.items() if value is not None}
-    if callable(name) or isinstance(name, classmethod | staticmethod):
-        return ToolScope(None, known, {})(name)
+    if callable(name) or issubclass(type(name), classmethod | staticmethod):
+        return ToolScope(None, known, {})(cast("Any", name))
     return ToolScope(name, known, arguments)
 
 
@@ -117,7 +117,8 @@ def _bound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         return _bound(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     try:
         found = dict(inspect.signature(fn).bind(*args, **kwargs).arguments)
-    except (TypeError, ValueError):  # a wrong call fails in the function, with its own message
+    except Exception as error:  # noqa: BLE001 - a wrong call fails in the function, with its own message
+        let_through(error)
         return kwargs
     found.pop("self", None)
     if isinstance(found.get("cls"), type):

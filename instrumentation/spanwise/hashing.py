@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spanwise.safety import let_through
+
 KEY_VARIABLE = "SPANWISE_HASH_KEY"
 MAX_LEAVES = 64
 MAX_LEAF_LENGTH = 512  # a leaf longer than this is a document, not a value that is passed on
@@ -119,6 +121,7 @@ def _leaf(node: Any) -> str | None:
         return None
     try:
         text = str(node)
-    except Exception:  # noqa: BLE001 - too many digits, or a program's own class
+    except Exception as error:  # noqa: BLE001 - too many digits, or a program's own class
+        let_through(error)
         return None
     return text if _MIN_LEAF_LENGTH <= len(text) <= MAX_LEAF_LENGTH else None

@@ -22,12 +22,12 @@ from spanwise.tracer import service_name
 _MAX_CONVERSATIONS = 10_000  # whose turns are counted; the oldest is forgotten
 
 _turns: OrderedDict[str, int] = OrderedDict()
-_lock = threading.Lock()
+_lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child of fork must not find it held by a thread that it does not have
 
     def _unlock() -> None:
         global _lock  # noqa: PLW0603 - one process has one lock
-        _lock = threading.Lock()
+        _lock = threading.RLock()
 
     os.register_at_fork(after_in_child=_unlock)
 

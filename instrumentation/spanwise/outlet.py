@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 
 from spanwise.backlog import Backlog, Weighed
 from spanwise.batching import Batching
+from spanwise.bell import Bell
 from spanwise.reach import Reach, Unknown
 from spanwise.shipment import MAX_REQUEST_BYTES, Outcome, Shipment
 from spanwise.tally import Tally
@@ -50,7 +51,7 @@ class Outlet:
         self._backlog, self._tally = Backlog(self._batching.queued), Tally()
         self._lock = threading.RLock()  # the collection of garbage may end a span while one is being put in
         self._settled = threading.Condition(self._lock)
-        self._wake, self._hurry, self._closing = threading.Event(), threading.Event(), threading.Event()
+        self._wake, self._hurry, self._closing = Bell(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._resting = False
         self._sure = False  # whether the last delivery was taken
@@ -69,8 +70,8 @@ class Outlet:
             self._tally.put(self._backlog.put(span))
             full = len(self._backlog) >= self._batching.spans
             self._start()
-        if full and not self._wake.is_set():
-            self._wake.set()
+        if full and not self._wake.rung:
+            self._wake.ring()
 
     def flush(self, limit: float = CLOSE_LIMIT) -> bool:
         """Send what is queued; False where nobody takes it, or where it took longer than ``limit`` seconds."""
@@ -82,7 +83,7 @@ class Outlet:
             self._away_since = 0.0
             self._start()
             self._hurry.set()
-            self._wake.set()
+            self._wake.ring()
             self._settled.wait_for(lambda: self._tally.settled >= target or self._away_since, _left(deadline))
             return self._tally.settled >= target
 
@@ -94,8 +95,9 @@ class Outlet:
             if len(self._backlog):
                 self._start()
             self._closed = True
-        for event in (self._closing, self._hurry, self._wake):
-            event.set()
+        self._closing.set()
+        self._hurry.set()
+        self._wake.ring()
         if self._tally.settled < self._tally.given and self._reach.refuses():
             self._shipment.stop()  # it may be pausing between two tries of its own for longer than an exit may take
         self._join(limit)
@@ -114,7 +116,7 @@ class Outlet:
             return
         self._resting = True
         self._hurry.set()
-        self._wake.set()
+        self._wake.ring()
         thread.join(_REST)
 
     def go_on(self) -> None:
@@ -152,7 +154,6 @@ class Outlet:
         with suppress_instrumentation():
             while not self._closing.is_set():
                 self._wake.wait(self._batching.delay_ms / 1000)
-                self._wake.clear()
                 self._drain()
                 if self._rests():
                     return

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType, TracebackType
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -17,7 +18,7 @@ RAISE_VARIABLE = "SPANWISE_RAISE"  # our own tests set it: there a fault of ours
 
 _log = logging.getLogger("spanwise")
 _seen: set[tuple[str, str]] = set()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a stream that is collected meanwhile may report, too
 
 
 def guarded(fn: Callable[P, R]) -> Callable[P, R | None]:
@@ -31,6 +32,7 @@ def guarded(fn: Callable[P, R]) -> Callable[P, R | None]:
         try:
             return fn(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours and must not get out
+            let_through(error)
             report(error)
             return None
 
@@ -43,7 +45,28 @@ def shield() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - as above
+        let_through(error)
         report(error)
+
+
+def let_through(error: Exception) -> None:
+    """Raise what is not ours: the handler of a signal, as of a time limit, raised it in the midst of our code."""
+    if _handles_signal(error.__traceback__):
+        raise error
+
+
+def _handles_signal(trace: TracebackType | None) -> bool:
+    # Python hands such a handler the very frame that it interrupts; nobody else is given that of its caller.
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_back is not None and any(_holds(found, frame.f_back) for found in frame.f_locals.values()):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _holds(found: object, frame: FrameType) -> bool:
+    return found is frame or (type(found) is tuple and any(item is frame for item in found))
 
 
 def report(error: Exception) -> None:

@@ -180,10 +180,13 @@ def _leave(token: Any) -> None:
 
 
 def _strand() -> object:
+    return _task("asyncio") or _task("trio.lowlevel") or threading.get_ident()
+
+
+def _task(library: str) -> object:
     # Where nobody has loaded it there is no task, and it is not loaded for that answer.
-    asyncio = sys.modules.get("asyncio")
+    module = sys.modules.get(library)
     try:
-        task = None if asyncio is None else asyncio.current_task()
+        return None if module is None else module.current_task()
     except RuntimeError:
-        task = None
-    return task or threading.get_ident()
+        return None

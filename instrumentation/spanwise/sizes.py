@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from spanwise.safety import let_through
+
 BYTES_PER_TOKEN = 4  # the usual rule of thumb; the service's own count wins wherever it is known
 
 
@@ -27,7 +29,8 @@ def encoded(obj: Any) -> bytes:
     """
     try:
         return _written(obj)
-    except Exception:  # noqa: BLE001 - cycles, depth, odd keys, and whatever a program's own objects raise
+    except Exception as error:  # noqa: BLE001 - cycles, depth, odd keys, and whatever a program's own objects raise
+        let_through(error)
         return _members(obj)
 
 
@@ -47,7 +50,8 @@ def _members(obj: Any) -> bytes:
 def _or_name(obj: Any) -> bytes:
     try:
         return _written(obj)
-    except Exception:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - as above
+        let_through(error)
         return _written(type(obj).__name__)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from opentelemetry.util.types import AttributeValue
 
+from spanwise.safety import let_through
+
 MAX_ID = 256  # characters; percent-encoded that still fits into one member of a baggage header (4,096 bytes)
 REPLACEMENT = "\ufffd"
 
@@ -24,7 +26,8 @@ def encodable(value: Any) -> str:
     """
     try:
         text = str(value)
-    except Exception:  # noqa: BLE001 - it is a program's own
+    except Exception as error:  # noqa: BLE001 - it is a program's own
+        let_through(error)
         text = type(value).__name__
     return text if text.isascii() else _SURROGATES.sub(REPLACEMENT, text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from spanwise_collector.receiver import Bound, Receiver
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Store
+
+# Tests are collected without being packages; what they share is imported by its path from the root.
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 T1: Final = "0af7651916cd43dd8448eb211c80319c"
 T2: Final = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -14,3 +14,8 @@ def test_variables_set_and_arguments_override() -> None:
 def test_a_bad_value_is_named() -> None:
     with pytest.raises(ValueError, match="SPANWISE_OTLP_GRPC_PORT='many'"):
         ReceiverSettings.from_environ({"SPANWISE_OTLP_GRPC_PORT": "many"})
+
+
+def test_a_limit_below_zero_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="SPANWISE_MAX_EVENTS=-1"):
+        ReceiverSettings.from_environ({"SPANWISE_MAX_EVENTS": "-1"})

@@ -291,7 +291,7 @@ def test_no_part_of_reading_a_body_is_time_of_the_agent(url: str, tmp_path: Path
         ledger = account("c-1", collected.spans("c-1"))
     provider.shutdown()
     stages = {row.stage: row.ns for row in ledger.stages}
-    assert stages.pop(Stage.AGENT_OVERHEAD, 0) < 0.1e9
+    assert stages.pop(Stage.AGENT_OVERHEAD, 0) < 0.5e9
     assert sum(stages.values()) >= 1.49e9
     assert {row.stage for row in ledger.segments if row.span is not None and row.span.name == "GET"} == set(stages)
 

@@ -17,7 +17,7 @@ from tests.instrumentation.model import ModelServer, Reply, completion, normal_c
 
 import spanwise
 from spanwise import semconv
-from spanwise.connection import EXTENSION, Connection, observe
+from spanwise.connection import EXTENSION, Connection, listen
 from spanwise.context import allow_host, conversation_id, propagates_to
 
 MESSAGES: Any = [{"role": "user", "content": "hi"}]
@@ -137,8 +137,24 @@ def test_tls_is_timed_apart() -> None:
 
 def test_nothing_is_said_of_a_connection_that_was_never_asked_for() -> None:
     seen = Connection()
-    observe(None, seen.event, asynchronous=False)
+    listen(None, lambda name, _: seen.event(name), part="test", asynchronous=False)
     assert seen.attributes() == {}
+
+
+def test_a_request_that_is_sent_again_and_again_is_as_quick_as_the_first(
+    exporter: InMemorySpanExporter, model: ModelServer
+) -> None:
+    heard: list[str] = []
+    model.replies = [Reply(completion())]
+    own = {EXTENSION: lambda name, _: heard.append(name)}
+    with httpx2.Client() as client:
+        request = client.build_request("GET", f"{model.url}/x", extensions=own)
+        for _ in range(1100):  # deeper than Python's stack
+            client.send(request)
+    assert 1100 == heard.count("http11.send_request_headers.started")
+    assert [False] * 1099 == [
+        (span.attributes or {})[semconv.CONNECTION_NEW] for span in exporter.get_finished_spans()
+    ][1:]
 
 
 def test_loopback_learns_the_conversation(exporter: InMemorySpanExporter, model: ModelServer) -> None:

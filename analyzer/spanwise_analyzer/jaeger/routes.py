@@ -11,6 +11,7 @@ from spanwise_analyzer.jaeger.shapes import Envelope, Error
 from spanwise_analyzer.jaeger.trace import trace
 from spanwise_analyzer.reply import reply
 
+_REFUSED = {"model": Envelope, "description": "Jaeger's envelope with the reason."}
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{1,32}")
 
 
@@ -18,7 +19,7 @@ def router(books: Books) -> APIRouter:
     """The endpoints under /api; errors come in Jaeger's envelope, since its clients read no other."""
     api = APIRouter(prefix="/api", tags=["jaeger"])
 
-    @api.get("/traces/{trace_id}", response_model=Envelope)
+    @api.get("/traces/{trace_id}", response_model=Envelope, responses={400: _REFUSED, 404: _REFUSED})
     def get_trace(trace_id: str) -> Response:
         if not _TRACE_ID.fullmatch(trace_id):
             return _refused(400, f"{trace_id!r} is no trace id: 1 to 32 hex digits are expected")

@@ -2,15 +2,16 @@
 
 Hex ids in any case, lowerCamelCase keys only, unknown keys ignored, 64-bit integers as digits or as number, null as
 absent. Structure that is broken is Malformed and names the field; a span that is itself unusable is left out
-and counted.
+and counted, and so is an attribute that is nested deeper than protobuf can carry.
 ``google.protobuf.json_format`` cannot be used: it reads ids as base64 and refuses unknown keys and lone surrogates.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -28,22 +29,33 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 from spanwise_collector.otlp import scalar
 from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, decode
+from spanwise_collector.otlp.limits import UNLIMITED, Cut, SpanLimits, words
 from spanwise_collector.otlp.scalar import BadSpan, Read
 
 Fields: TypeAlias = Mapping[str, tuple[str, Read]]  # JSON key: field of the message, reader
 
 # The official classes cannot write messages nested deeper than this.
 _DEEPEST: Final = 102
-_PLACE: Final = 200  # characters of a place, which may be nested as deep
+_UINT32: Final = 2**32 - 1
 # Keys that cannot be ignored: everything below them would be lost without a word.
 _MISNAMED: Final = {"resource_spans": "resourceSpans", "batches": "resourceSpans", "scope_spans": "scopeSpans"}
 
 
-def decode_document(body: bytes) -> Parcel:
+class _TooDeep(ValueError):
+    """Protobuf cannot carry this value."""
+
+
+@dataclass(slots=True)
+class _Findings:
+    faults: list[str] = field(default_factory=list)  # why spans are left out
+    deep: int = 0  # attributes that are left out
+
+
+def decode_document(body: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
     """Decode one OTLP/JSON trace request; raises Malformed, naming the field, if it is not one."""
-    faults: list[str] = []
+    findings = _Findings()
     try:
-        body = _request(faults)(json.loads(body.decode("utf-8-sig")), "").SerializeToString()
+        body = _request(findings)(json.loads(body.decode("utf-8-sig")), "").SerializeToString()
     except BadSpan as error:
         raise Malformed(str(error)) from error
     except Malformed:
@@ -52,25 +64,31 @@ def decode_document(body: bytes) -> Parcel:
         raise Malformed(f"protobuf cannot carry this: {error}") from error
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {error}") from error
-    parcel = decode(body)
-    message = "; ".join(filter(None, [parcel.message, *faults[:1]]))
-    return replace(parcel, rejected=parcel.rejected + len(faults), message=message)
+    parcel = decode(body, limits)
+    deep = Counter({Cut.DEPTH: findings.deep} if findings.deep else {})
+    message = "; ".join(filter(None, [parcel.message, *findings.faults[:1], *words(deep)]))
+    return replace(
+        parcel, rejected=parcel.rejected + len(findings.faults), message=message, cuts=deep + Counter(parcel.cuts)
+    )
 
 
-def _request(faults: list[str]) -> Read:
+def _request(findings: _Findings) -> Read:
+    scope = _holder(
+        InstrumentationScope, 4, findings, {"name": ("name", scalar.text), "version": ("version", scalar.text)}
+    )
     scope_spans = _message(
         ScopeSpans,
         {
-            "scope": ("scope", _SCOPE),
-            "instrumentationLibrary": ("scope", _SCOPE),
-            "spans": ("spans", _spans(faults)),
+            "scope": ("scope", scope),
+            "instrumentationLibrary": ("scope", scope),
+            "spans": ("spans", _spans(findings)),
             "schemaUrl": ("schema_url", scalar.text),
         },
     )
     resource_spans = _message(
         ResourceSpans,
         {
-            "resource": ("resource", _RESOURCE),
+            "resource": ("resource", _holder(Resource, 3, findings, {})),
             "scopeSpans": ("scope_spans", _list(scope_spans)),
             "instrumentationLibrarySpans": ("scope_spans", _list(scope_spans)),
             "schemaUrl": ("schema_url", scalar.text),
@@ -83,20 +101,16 @@ def _message(build: Callable[..., Any], fields: Fields) -> Read:
     def read(value: Any, where: str) -> Any:
         found: dict[str, Any] = {}
         for key, inner in scalar.mapping(value, where or "the document").items():
-            place = f"{where}.{key}" if where else key
-            if key in _MISNAMED:
-                raise Malformed(f"{place}: OTLP/JSON calls this {_MISNAMED[key]}")
             if key in fields and inner is not None:
                 field, read_field = fields[key]
-                found[field] = _joined(found.get(field), read_field(inner, place))
+                entry = read_field(inner, f"{where}.{key}" if where else key)
+                # Two keys may name one field: what is repeated is kept from both, else the last one counts.
+                found[field] = [*found[field], *entry] if field in found and isinstance(entry, list) else entry
+            elif key in _MISNAMED:
+                raise Malformed(f"OTLP/JSON calls this {_MISNAMED[key]}", f"{where}.{key}" if where else key)
         return build(**found)
 
     return read
-
-
-def _joined(earlier: Any, found: Any) -> Any:
-    """Two keys may name one field: what is repeated is kept from both, else the last one counts."""
-    return [*earlier, *found] if isinstance(earlier, list) else found
 
 
 def _list(read: Read) -> Read:
@@ -106,17 +120,67 @@ def _list(read: Read) -> Read:
     return read_all
 
 
-def _spans(faults: list[str]) -> Read:
+def _spans(findings: _Findings) -> Read:
+    read_span = _span(findings)
+
     def read(value: Any, where: str) -> list[Span]:
         spans = []
         for index, item in enumerate(scalar.items(value, where)):
             try:
-                spans.append(_SPAN(item, f"{where}[{index}]"))
+                spans.append(read_span(item, f"{where}[{index}]"))
             except BadSpan as error:
-                faults.append(str(error))
+                findings.faults.append(str(error))
         return spans
 
     return read
+
+
+def _span(findings: _Findings) -> Read:
+    event = {"timeUnixNano": ("time_unix_nano", scalar.UINT64), "name": ("name", scalar.text)}
+    fields: Fields = {
+        **_IDS,
+        "parentSpanId": ("parent_span_id", scalar.hex_id(SPAN_ID_BYTES)),
+        "name": ("name", scalar.text),
+        "kind": ("kind", scalar.kind),
+        "startTimeUnixNano": ("start_time_unix_nano", scalar.UINT64),
+        "endTimeUnixNano": ("end_time_unix_nano", scalar.UINT64),
+        "events": ("events", _list(_holder(Span.Event, 5, findings, event))),
+        "droppedEventsCount": ("dropped_events_count", scalar.UINT32),
+        "links": ("links", _list(_holder(Span.Link, 5, findings, _IDS))),
+        "droppedLinksCount": ("dropped_links_count", scalar.UINT32),
+        "status": ("status", _STATUS),
+    }
+    return _holder(Span, 4, findings, fields)
+
+
+def _holder(build: Callable[..., Any], depth: int, findings: _Findings, fields: Fields) -> Read:
+    """Reads a message with attributes that lies ``depth`` messages deep, the request being the first."""
+    read_pair = _pair(depth)
+
+    def read_or_drop(item: Any, where: str) -> KeyValue | None:
+        try:
+            pair: KeyValue = read_pair(item, where)
+        except _TooDeep:
+            findings.deep += 1
+            return None
+        return pair
+
+    common: Fields = {
+        "attributes": ("attributes", _list(read_or_drop)),
+        "droppedAttributesCount": ("dropped_attributes_count", scalar.UINT32),
+    }
+    return _message(_counting(build), {**common, **fields})
+
+
+def _counting(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Builds the message from the attributes that are there and counts the others as dropped."""
+
+    def built(*, attributes: Sequence[KeyValue | None] = (), dropped_attributes_count: int = 0, **found: Any) -> Any:
+        kept = [each for each in attributes if each is not None]
+        dropped = min(dropped_attributes_count + len(attributes) - len(kept), _UINT32)
+        return build(attributes=kept, dropped_attributes_count=dropped, **found)
+
+    return built
 
 
 @cache
@@ -125,13 +189,13 @@ def _value(depth: int) -> Read:
 
     def read(value: Any, where: str) -> AnyValue:
         if depth > _DEEPEST:
-            raise BadSpan(f"{_short(where)}: nested deeper than protobuf can carry")
-        found = AnyValue()
+            raise _TooDeep
+        found = {}
         for key, inner in scalar.mapping(value, where).items():
             if key in _VALUES and inner is not None:
                 field, read_member = _VALUES[key]
-                found = AnyValue(**{field: read_member(depth)(inner, f"{where}.{key}")})
-        return found
+                found = {field: read_member(depth)(inner, f"{where}.{key}")}
+        return AnyValue(**found)
 
     return read
 
@@ -141,23 +205,13 @@ def _array(depth: int) -> Read:
 
 
 def _map(depth: int) -> Read:
-    return _message(KeyValueList, {"values": ("values", _attributes(depth + 1))})
+    return _message(KeyValueList, {"values": ("values", _list(_pair(depth + 1)))})
 
 
-def _attributes(depth: int) -> Read:
-    """Reads the attributes of a message that lies ``depth`` messages deep, the request being the first."""
-    return _list(_message(KeyValue, {"key": ("key", scalar.text), "value": ("value", _value(depth + 2))}))
-
-
-def _short(where: str) -> str:
-    return where if len(where) <= _PLACE else f"{where[:_PLACE]}..."
-
-
-def _common(depth: int) -> Fields:
-    return {
-        "attributes": ("attributes", _attributes(depth)),
-        "droppedAttributesCount": ("dropped_attributes_count", scalar.UINT32),
-    }
+@cache
+def _pair(depth: int) -> Read:
+    """Reads an attribute of a message that lies ``depth`` messages deep."""
+    return _message(KeyValue, {"key": ("key", scalar.text), "value": ("value", _value(depth + 2))})
 
 
 _VALUES: Final[Mapping[str, tuple[str, Callable[[int], Read]]]] = {
@@ -169,34 +223,10 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[int], Read]]]] = {
     "kvlistValue": ("kvlist_value", cache(_map)),
     "bytesValue": ("bytes_value", lambda _: scalar.base64_bytes),
 }
-_RESOURCE: Final = _message(Resource, _common(3))
-_SCOPE: Final = _message(
-    InstrumentationScope, {**_common(4), "name": ("name", scalar.text), "version": ("version", scalar.text)}
-)
 _IDS: Final[Fields] = {
     "traceId": ("trace_id", scalar.hex_id(TRACE_ID_BYTES)),
     "spanId": ("span_id", scalar.hex_id(SPAN_ID_BYTES)),
     "traceState": ("trace_state", scalar.text),
     "flags": ("flags", scalar.UINT32),
 }
-_EVENT: Final = _message(
-    Span.Event, {**_common(5), "timeUnixNano": ("time_unix_nano", scalar.UINT64), "name": ("name", scalar.text)}
-)
 _STATUS: Final = _message(Status, {"message": ("message", scalar.text), "code": ("code", scalar.status_code)})
-_SPAN: Final = _message(
-    Span,
-    {
-        **_common(4),
-        **_IDS,
-        "parentSpanId": ("parent_span_id", scalar.hex_id(SPAN_ID_BYTES)),
-        "name": ("name", scalar.text),
-        "kind": ("kind", scalar.kind),
-        "startTimeUnixNano": ("start_time_unix_nano", scalar.UINT64),
-        "endTimeUnixNano": ("end_time_unix_nano", scalar.UINT64),
-        "events": ("events", _list(_EVENT)),
-        "droppedEventsCount": ("dropped_events_count", scalar.UINT32),
-        "links": ("links", _list(_message(Span.Link, {**_common(5), **_IDS}))),
-        "droppedLinksCount": ("dropped_links_count", scalar.UINT32),
-        "status": ("status", _STATUS),
-    },
-)

@@ -23,21 +23,21 @@ class BadSpan(ValueError):
 def mapping(value: Any, where: str) -> Mapping[str, Any]:
     """A JSON object."""
     if not isinstance(value, dict):
-        raise Malformed(f"{where}: expected an object, found {_kind(value)}")
+        raise Malformed(f"expected an object, found {_kind(value)}", where)
     return value
 
 
 def items(value: Any, where: str) -> list[Any]:
     """A JSON array."""
     if not isinstance(value, list):
-        raise Malformed(f"{where}: expected a list, found {_kind(value)}")
+        raise Malformed(f"expected a list, found {_kind(value)}", where)
     return value
 
 
 def text(value: Any, where: str) -> str:
     """A string; halves of a surrogate pair, which UTF-8 cannot carry, become U+FFFD."""
     if not isinstance(value, str):
-        raise Malformed(f"{where}: expected a string, found {_kind(value)}")
+        raise Malformed(f"expected a string, found {_kind(value)}", where)
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -48,7 +48,7 @@ def text(value: Any, where: str) -> str:
 def flag(value: Any, where: str) -> bool:
     """A boolean."""
     if not isinstance(value, bool):
-        raise Malformed(f"{where}: expected true or false, found {_kind(value)}")
+        raise Malformed(f"expected true or false, found {_kind(value)}", where)
     return value
 
 
@@ -76,7 +76,7 @@ def double(value: Any, where: str) -> float:
     try:
         return float(_not_flag(value))
     except (ValueError, TypeError, OverflowError) as error:
-        raise Malformed(f"{where}: {value!r} is not a number") from error
+        raise Malformed(f"{value!r:.64} is not a number", where) from error
 
 
 def hex_id(nbytes: int) -> Read:
@@ -101,7 +101,7 @@ def base64_bytes(value: Any, where: str) -> bytes:
     try:
         return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
     except ValueError as error:
-        raise Malformed(f"{where}: not base64") from error
+        raise Malformed("not base64", where) from error
 
 
 def kind(value: Any, where: str) -> int:
@@ -127,7 +127,7 @@ def _whole(value: Any, where: str) -> int:
             return int(_not_flag(value))
         except (ValueError, TypeError):
             pass
-    raise Malformed(f"{where}: {value!r} is not a whole number")
+    raise Malformed(f"{value!r:.64} is not a whole number", where)
 
 
 def _not_flag(value: Any) -> Any:

@@ -16,6 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import (
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from spanwise.semconv import HOST_NAME, PROCESS_PID, SERVICE_INSTANCE_ID, SERVICE_NAME
+from spanwise_collector.otlp.twin import mended
 from spanwise_collector.otlp.typed import ValueType
 from spanwise_collector.span import Attributes, Value
 
@@ -28,15 +29,23 @@ def attributes(entries: Iterable[Mapping[str, Any]]) -> dict[str, Value]:
 
 
 def value(kind: int, text: str | None, body: bytes | None) -> Value:
-    """One value; bytes that are not the array or map they were sent as stay bytes."""
+    """One value; bytes that are not the array or map they were sent as stay bytes, and broken texts are mended."""
     if text is not None:
         return _scalar(kind, text)
     if body is None or kind == ValueType.BYTES:
         return body
     try:
         return _nested(kind, body)
-    except (DecodeError, RecursionError):
+    except DecodeError:
+        return _mended(kind, body)
+
+
+def _mended(kind: int, body: bytes) -> Value:
+    try:
+        right, _ = mended(body, ArrayValue if kind == ValueType.ARRAY else KeyValueList)
+    except DecodeError:
         return body
+    return _nested(kind, right)
 
 
 def _scalar(kind: int, text: str) -> Value:

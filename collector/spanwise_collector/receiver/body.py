@@ -1,7 +1,9 @@
-"""Request bodies, decompressed within a limit."""
+"""Request bodies, decompressed within a limit, and answers, compressed where that is wanted."""
 
 from __future__ import annotations
 
+import gzip
+import re
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,6 +17,10 @@ CODINGS: Final = "gzip, deflate, identity"
 # Each member copies what is left of its piece, so both bounds together bound the work.
 _PIECE: Final = 65_536
 _MEMBERS: Final = 1_000
+
+
+_WANTED: Final = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
+_FIELD: Final = "Content-Encoding"
 
 
 class TooLarge(ValueError):
@@ -35,6 +41,12 @@ def decompressed(body: bytes, coding: str, limit: int) -> bytes:
     return _inflate(body, name, limit)
 
 
+def compressed(answer: bytes, accepted: str) -> bytes | None:
+    """The answer in gzip if the Accept-Encoding wants that and it becomes smaller by it."""
+    packed = gzip.compress(answer) if answer and _WANTED.search(accepted) else answer
+    return packed if len(packed) < len(answer) else None
+
+
 def _inflate(body: bytes, name: str, limit: int) -> bytes:
     inflater = _Inflater(name, limit)
     view = memoryview(body)
@@ -42,7 +54,7 @@ def _inflate(body: bytes, name: str, limit: int) -> bytes:
         for start in range(0, len(body), _PIECE):
             inflater.feed(bytes(view[start : start + _PIECE]))
     except zlib.error as error:
-        raise Malformed(f"Content-Encoding is {name}, but the body is not: {error}") from error
+        raise Malformed(f"the body is no {name}: {error}", _FIELD) from error
     return inflater.finish()
 
 
@@ -67,11 +79,11 @@ class _Inflater:
 
     def finish(self) -> bytes:
         if self._stream is not None and not self._stream.eof:
-            raise Malformed(f"Content-Encoding is {self._name}, but the body is cut off")
+            raise Malformed(f"the body is {self._name} that is cut off", _FIELD)
         return bytes(self._plain)
 
     def _begin(self) -> None:
         self._members += 1
         if self._members > _MEMBERS:
-            raise Malformed(f"Content-Encoding is {self._name}, but the body has over {_MEMBERS} members")
+            raise Malformed(f"the body is {self._name} of over {_MEMBERS} members", _FIELD)
         self._stream = zlib.decompressobj(_WINDOWS[self._name])

@@ -8,11 +8,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from spanwise_collector.otlp.decode import Malformed, Parcel, decode
+from spanwise_collector.otlp.decode import Malformed, decode
 from spanwise_collector.otlp.document import decode_document
+from spanwise_collector.otlp.signal import LOGS, METRICS
 from spanwise_collector.receiver import answer
-from spanwise_collector.receiver.body import CODINGS, TooLarge, UnknownCoding, decompressed
-from spanwise_collector.receiver.intake import Intake, Outcome, retry_after_s
+from spanwise_collector.receiver.body import CODINGS, TooLarge, UnknownCoding, compressed, decompressed
+from spanwise_collector.receiver.intake import Intake, Outcome, Reading, retry_after_s
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Accepted, Overloaded
 
@@ -23,8 +24,9 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 TRANSPORT: Final = "http"
 TRACES: Final = "/v1/traces"
-IGNORED: Final = frozenset({"/v1/metrics", "/v1/logs"})
-_READERS: Final[Mapping[str, Callable[[bytes], Parcel]]] = {answer.PROTOBUF: decode, answer.JSON: decode_document}
+_ASIDE: Final = {f"/v1/{signal.name}": signal for signal in (METRICS, LOGS)}
+_READERS: Final[Mapping[str, Reading]] = {answer.PROTOBUF: decode, answer.JSON: decode_document}
+_OVERLOAD: Final = 503
 _NOT_FOUND: Final = (
     "nothing here; OTLP/HTTP is POST /v1/traces. OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it stands, so it needs "
     "the path; OTEL_EXPORTER_OTLP_ENDPOINT does not"
@@ -38,6 +40,7 @@ class _Refused(Exception):
     status: int
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    at: str | None = None  # what of the request is wrong
 
 
 class Disconnected(Exception):
@@ -61,12 +64,16 @@ class Application:
         try:
             accepted = await self._serve(scope, headers, media_type, receive)
         except _Refused as refused:
-            body = answer.failure(refused.status, refused.message, encoding)
-            await _respond(send, refused.status, body, {"content-type": encoding, **refused.headers})
+            self._intake.count(TRANSPORT, Outcome.REFUSED if refused.status == _OVERLOAD else Outcome.FAILED)
+            status, body = refused.status, answer.failure(refused.status, refused.message, encoding, refused.at)
+            more = refused.headers
         except Disconnected:
             return
         else:
-            await _respond(send, 200, answer.success(accepted, encoding), {"content-type": encoding})
+            status, body, more = 200, answer.success(accepted, encoding), {}
+        if packed := compressed(body, headers.get("accept-encoding", "")):
+            body, more = packed, {**more, "content-encoding": "gzip", "vary": "Accept-Encoding"}
+        await _respond(send, status, body, {"content-type": encoding, **more})
 
     async def _serve(self, scope: Scope, headers: Mapping[str, str], media_type: str, receive: Receive) -> Accepted:
         _check(scope, media_type)
@@ -107,9 +114,8 @@ class Application:
     async def _take(self, path: str, body: bytes, coding: str, media_type: str) -> Accepted:
         loop = asyncio.get_running_loop()
         try:
-            if path in IGNORED:
-                await loop.run_in_executor(self._executor, decompressed, body, coding, self._settings.max_message_bytes)
-                self._intake.count(TRANSPORT, Outcome.IGNORED)
+            if path in _ASIDE:
+                await loop.run_in_executor(self._executor, self._set_aside, path, body, coding, media_type)
                 return Accepted(0)
             future = await loop.run_in_executor(self._executor, self._submit, body, coding, media_type)
             async with asyncio.timeout(self._settings.commit_wait_s):
@@ -121,10 +127,14 @@ class Application:
         plain = decompressed(body, coding, self._settings.max_message_bytes)
         return self._intake.take(plain, TRANSPORT, _READERS[media_type])
 
+    def _set_aside(self, path: str, body: bytes, coding: str, media_type: str) -> None:
+        plain = decompressed(body, coding, self._settings.max_message_bytes)
+        self._intake.set_aside(plain, TRANSPORT, _ASIDE[path], document=media_type == answer.JSON)
+
 
 def _check(scope: Scope, media_type: str) -> None:
     path = scope["path"]
-    if path != TRACES and path not in IGNORED:
+    if path != TRACES and path not in _ASIDE:
         raise _Refused(404, f"{path}: {_NOT_FOUND}")
     if scope["method"] != "POST":
         raise _Refused(405, f"{scope['method']} {path}: OTLP/HTTP is POST", {"allow": "POST"})
@@ -139,14 +149,14 @@ def _refusal(error: Exception) -> _Refused:
         case UnknownCoding():
             return _Refused(415, str(error), {"accept-encoding": CODINGS})
         case Malformed():
-            return _Refused(400, str(error))
+            return _Refused(400, str(error), at=error.field)
         case TimeoutError():
             return _overloaded("not committed in time; it may still be")
     return _overloaded(str(error))
 
 
 def _overloaded(message: str) -> _Refused:
-    return _Refused(503, message, {"retry-after": str(retry_after_s())})
+    return _Refused(_OVERLOAD, message, {"retry-after": str(retry_after_s())})
 
 
 async def _next(receive: Receive) -> Message:

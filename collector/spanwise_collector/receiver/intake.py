@@ -8,63 +8,76 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
-from spanwise_collector.otlp.decode import Malformed, Parcel, decode
+from spanwise_collector.otlp.decode import Parcel, decode
+from spanwise_collector.otlp.limits import UNLIMITED, Cut, SpanLimits
+from spanwise_collector.otlp.signal import LOGS, METRICS, Signal
 from spanwise_collector.store import Accepted, Overloaded, Store
+
+Reading: TypeAlias = Callable[[bytes, SpanLimits], Parcel]
 
 RETRY_AFTER_S: Final = (1, 3)  # 0 makes some exporters fire all their attempts at once
 
 
 class Outcome(StrEnum):
-    """What became of spans, metric and log requests."""
+    """What became of spans and requests; with Cut (limits.py) what is counted."""
 
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"  # single spans, by partial success
-    REFUSED = "refused"  # whole requests, for now
-    FAILED = "failed"  # whole requests, for good
-    IGNORED = "ignored"  # metrics and logs: taken in, not stored
+    ACCEPTED = "accepted"  # spans
+    REJECTED = "rejected"  # spans, by partial success
+    REFUSED_SPANS = "refused_spans"  # for now; their sender may send them again
+    REFUSED = "refused"  # requests, for now
+    FAILED = "failed"  # requests, for good
+    DATA_POINTS = "data_points"  # taken in, not stored
+    LOG_RECORDS = "log_records"  # taken in, not stored
+
+
+_ITEMS: Final = {METRICS.name: Outcome.DATA_POINTS, LOGS.name: Outcome.LOG_RECORDS}
 
 
 class Intake:
     """The way into the store; used by all receiving threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, limits: SpanLimits = UNLIMITED) -> None:
         self._store = store
+        self._limits = limits
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
-    def take(self, body: bytes, transport: str, read: Callable[[bytes], Parcel] = decode) -> Future[Accepted]:
+    def take(self, body: bytes, transport: str, read: Reading = decode) -> Future[Accepted]:
         """Decode and queue one trace request; raises Malformed or Overloaded, as the future may."""
+        parcel = read(body, self._limits)
         try:
-            parcel = read(body)
             future = self._store.deliver(parcel)
-        except Malformed:
-            self.count(transport, Outcome.FAILED)
-            raise
         except Overloaded:
-            self.count(transport, Outcome.REFUSED)
+            self.count(transport, Outcome.REFUSED_SPANS, parcel.spans)
             raise
-        future.add_done_callback(lambda done: self._count_spans(transport, done))
+        future.add_done_callback(lambda done: self._count_spans(transport, parcel, done))
         return future
 
-    def count(self, transport: str, outcome: Outcome, number: int = 1) -> None:
+    def set_aside(self, body: bytes, transport: str, signal: Signal, *, document: bool = False) -> None:
+        """Read and count one request of metrics or logs; raises Malformed."""
+        number = signal.count_document(body) if document else signal.count(body)
+        self.count(transport, _ITEMS[signal.name], number)
+
+    def count(self, transport: str, outcome: Outcome | Cut, number: int = 1) -> None:
         """Add to a counter."""
         with self._lock:
             self._counts[transport, outcome] += number
 
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """Counters by transport (grpc, http) and outcome: spans for accepted and rejected, else requests."""
+        """Counters by transport (grpc, http) and Outcome or Cut."""
         with self._lock:
             return dict(self._counts)
 
-    def _count_spans(self, transport: str, done: Future[Accepted]) -> None:
+    def _count_spans(self, transport: str, parcel: Parcel, done: Future[Accepted]) -> None:
         if done.cancelled() or done.exception() is not None:
-            self.count(transport, Outcome.REFUSED)
+            self.count(transport, Outcome.REFUSED_SPANS, parcel.spans)
             return
-        accepted = done.result()
-        self.count(transport, Outcome.ACCEPTED, accepted.spans)
-        self.count(transport, Outcome.REJECTED, accepted.rejected)
+        self.count(transport, Outcome.ACCEPTED, parcel.spans)
+        self.count(transport, Outcome.REJECTED, parcel.rejected)
+        for cut, number in parcel.cuts.items():
+            self.count(transport, cut, number)
 
 
 def retry_after_s() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from spanwise_collector.otlp.limits import SpanLimits
 from spanwise_collector.receiver.intake import Intake
 from spanwise_collector.receiver.rpc import GrpcServer
 from spanwise_collector.receiver.server import HttpServer
@@ -24,9 +25,10 @@ class Receiver:
     """Takes OTLP in until it is stopped; the store stays open."""
 
     def __init__(self, store: Store, settings: ReceiverSettings | None = None) -> None:
-        self._intake = Intake(store)
-        self._grpc = GrpcServer(self._intake, settings or ReceiverSettings())
-        self._http = HttpServer(self._intake, settings or ReceiverSettings())
+        settings = settings or ReceiverSettings()
+        self._intake = Intake(store, _limits(settings))
+        self._grpc = GrpcServer(self._intake, settings)
+        self._http = HttpServer(self._intake, settings)
 
     def start(self) -> Bound:
         """Listen on both ports; raises OSError, with nothing left open, if one is taken."""
@@ -43,5 +45,15 @@ class Receiver:
         self._grpc.stop()
 
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """Counters by transport and outcome (see Intake.counts)."""
+        """Counters by transport and what was counted (see Intake.counts)."""
         return self._intake.counts()
+
+
+def _limits(settings: ReceiverSettings) -> SpanLimits:
+    return SpanLimits(
+        attributes=settings.max_attributes,
+        events=settings.max_events,
+        links=settings.max_links,
+        value_bytes=settings.max_value_bytes,
+        value_depth=settings.max_value_depth,
+    )

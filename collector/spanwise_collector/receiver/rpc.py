@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
-from typing import Any, Final
+from typing import Any, Final, Never, TypeAlias
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from spanwise_collector.otlp.decode import Malformed
+from spanwise_collector.otlp.signal import LOGS, METRICS, Signal
 from spanwise_collector.receiver import answer
 from spanwise_collector.receiver.intake import Intake, Outcome, retry_after_s
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Overloaded
 
+Export: TypeAlias = Callable[[bytes, Any], bytes]
+
 TRANSPORT: Final = "grpc"
 _COLLECTOR: Final = "opentelemetry.proto.collector"
 _TRACES: Final = f"{_COLLECTOR}.trace.v1.TraceService"
-_IGNORED: Final = (f"{_COLLECTOR}.metrics.v1.MetricsService", f"{_COLLECTOR}.logs.v1.LogsService")
+_ASIDE: Final = {
+    f"{_COLLECTOR}.metrics.v1.MetricsService": METRICS,
+    f"{_COLLECTOR}.logs.v1.LogsService": LOGS,
+}
 _CONCURRENT: Final = 1024  # requests in work or waiting for a thread, so that a burst is absorbed
 
 
@@ -56,7 +62,10 @@ class GrpcServer:
         self._executor.shutdown()
 
     def _register(self) -> None:
-        handlers = [_service(_TRACES, self._export), *(_service(name, self._ignore) for name in _IGNORED)]
+        handlers = [
+            _service(_TRACES, self._export),
+            *(_service(name, self._set_aside(signal)) for name, signal in _ASIDE.items()),
+        ]
         self._server.add_generic_rpc_handlers(handlers)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         for name in ("", _TRACES):
@@ -66,23 +75,35 @@ class GrpcServer:
         try:
             accepted = self._intake.take(request, TRANSPORT).result(self._settings.commit_wait_s)
         except Malformed as error:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            self._fail(context, error)
         except Overloaded as error:
-            _refuse(context, str(error))
+            self._refuse(context, str(error))
         except Late:
-            _refuse(context, "not committed in time; it may still be")
+            self._refuse(context, "not committed in time; it may still be")
         return answer.success(accepted)
 
-    def _ignore(self, request: bytes, context: Any) -> bytes:
-        del request, context
-        self._intake.count(TRANSPORT, Outcome.IGNORED)
-        return b""
+    def _set_aside(self, signal: Signal) -> Export:
+        def export(request: bytes, context: Any) -> bytes:
+            try:
+                self._intake.set_aside(request, TRANSPORT, signal)
+            except Malformed as error:
+                self._fail(context, error)
+            return b""
+
+        return export
+
+    def _fail(self, context: Any, error: Malformed) -> Never:
+        self._intake.count(TRANSPORT, Outcome.FAILED)
+        context.set_trailing_metadata(answer.invalid_trailers(str(error), error.field))
+        context.abort(grpc.StatusCode.INVALID_ARGUMENT, answer.brief(str(error)))
+        raise error
+
+    def _refuse(self, context: Any, message: str) -> Never:
+        self._intake.count(TRANSPORT, Outcome.REFUSED)
+        context.set_trailing_metadata(answer.retry_trailers(message, retry_after_s()))
+        context.abort(grpc.StatusCode.UNAVAILABLE, answer.brief(message))
+        raise Overloaded(message)
 
 
-def _service(name: str, export: Callable[[bytes, Any], bytes]) -> Any:
+def _service(name: str, export: Export) -> Any:
     return grpc.method_handlers_generic_handler(name, {"Export": grpc.unary_unary_rpc_method_handler(export)})
-
-
-def _refuse(context: Any, message: str) -> None:
-    context.set_trailing_metadata(answer.retry_trailers(message, retry_after_s()))
-    context.abort(grpc.StatusCode.UNAVAILABLE, message)

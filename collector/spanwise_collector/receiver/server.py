@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import uvicorn
 
+from spanwise_collector.receiver.cors import App, Cors
 from spanwise_collector.receiver.http import Application
 from spanwise_collector.receiver.intake import Intake
 from spanwise_collector.settings import ReceiverSettings
@@ -22,8 +23,11 @@ class HttpServer:
     def __init__(self, intake: Intake, settings: ReceiverSettings) -> None:
         self._settings = settings
         self._executor = ThreadPoolExecutor(_DECODERS, thread_name_prefix="spanwise-decode")
+        application: App = Application(intake, settings, self._executor)
+        if settings.cors_origins:
+            application = Cors(application, settings.cors_origins, settings.cors_headers)
         config = uvicorn.Config(
-            Application(intake, settings, self._executor),
+            application,
             lifespan="off",
             ws="none",
             log_config=None,

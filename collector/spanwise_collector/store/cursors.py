@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import duckdb
 
+from spanwise_collector.store import opening
+
 Row: TypeAlias = tuple[Any, ...]
 
 
@@ -65,6 +67,6 @@ class Cursors:
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:
-            cursor = self._local.cursor = self._connection.cursor()
+            cursor = self._local.cursor = opening.cursor(self._connection)
             self._opened.add(cursor)
         return cursor

@@ -8,6 +8,7 @@ from typing import Final
 
 import duckdb
 
+from spanwise_collector.store import opening
 from spanwise_collector.store.accepted import Overloaded
 from spanwise_collector.store.cursors import Cursors
 from spanwise_collector.store.opening import Config, opened
@@ -38,7 +39,7 @@ class Database:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for the writer thread."""
-        return self._connection.cursor()
+        return opening.cursor(self._connection)
 
     def heed(self, error: BaseException) -> None:
         """Note that the engine gave up, if that is what the error says; any thread may."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import duckdb
@@ -20,13 +19,10 @@ class Interner:
     """Content to number for one of the two tables; used by the writer thread only.
 
     New contents wait in ``fresh`` until ``keep`` (after the commit) or ``forget`` (after a rollback).
-    ``label`` is what the writer needs to know of a content: a service name, or whether a scope is OpenInference's.
     """
 
-    def __init__(self, label: Callable[[bytes | None], str]) -> None:
-        self._label = label
+    def __init__(self) -> None:
         self._ids: dict[Content, int] = {}
-        self._labels: list[str] = []
         self._fresh: list[Content] = []
 
     def load(self, cursor: duckdb.DuckDBPyConnection, table: str) -> None:
@@ -45,13 +41,9 @@ class Interner:
         numbers = np.fromiter((self._number(content) for content in contents), np.int64, len(unique))
         return numbers[back.reshape(-1)]
 
-    def labels(self, ids: Rows) -> pa.StringArray:
-        """The label of each number."""
-        return pa.array(self._labels, pa.string()).take(pa.array(ids))
-
     def fresh(self) -> pa.Table:
         """Rows that the table lacks."""
-        first = len(self._labels) - len(self._fresh)
+        first = len(self._ids) - len(self._fresh)
         rows = [
             {"id": first + offset, "body": body, "schema_url": url} for offset, (body, url) in enumerate(self._fresh)
         ]
@@ -65,13 +57,11 @@ class Interner:
         """The fresh ones were rolled back."""
         for content in self._fresh:
             del self._ids[content]
-        del self._labels[len(self._ids) :]
         self._fresh.clear()
 
     def _number(self, content: Content) -> int:
         number = self._ids.get(content)
         if number is None:
-            number = self._ids[content] = len(self._labels)
-            self._labels.append(self._label(content[0]))
+            number = self._ids[content] = len(self._ids)
             self._fresh.append(content)
         return number

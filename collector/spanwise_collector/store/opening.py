@@ -18,9 +18,14 @@ from spanwise_collector.store.tally import Count, noted
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
+ROW_GROUP: Final = 16_384
+"""Rows that are written as one: a checkpoint rewrites a group that is not full."""
+
 _WAL: Final = "{}.wal"
 _WANTS: Final = ("memory", "allocate", "no space", "too many open files")
 _HEAD: Final = 16  # bytes; no entry of the file is smaller
+_ALIAS: Final = "spanwise"
+_HELD: Final = ("Could not set lock", "already attached")
 _POSITION: Final = re.compile(r"at byte position (\d+)")
 
 
@@ -101,13 +106,30 @@ def _restore(kept: Path, database: str, size: int) -> None:
     os.truncate(wal, size)
 
 
+def cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Another way into the same database, for one thread."""
+    made = connection.cursor()
+    made.execute(f"USE {_ALIAS}")
+    return made
+
+
+def checkpoint(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Move what the write-ahead file holds into the database file; no transaction may be writing."""
+    cursor.execute(f"CHECKPOINT {_ALIAS}")
+
+
 def _connect(database: str, config: Config) -> duckdb.DuckDBPyConnection:
+    # Attached, as only so the size of row groups can be chosen.
+    connection = duckdb.connect(config=config)
     try:
-        return duckdb.connect(database, config=config)
-    except duckdb.IOException as error:
-        if "Could not set lock" in str(error):
+        connection.execute(f"ATTACH $path AS {_ALIAS} (ROW_GROUP_SIZE {ROW_GROUP})", {"path": database})
+        connection.execute(f"USE {_ALIAS}")
+    except duckdb.Error as error:
+        connection.close()
+        if any(sign in str(error) for sign in _HELD):
             raise DatabaseInUse(f"{database} is in use by another process; one process owns the file") from error
         raise
+    return connection
 
 
 def _count(connection: duckdb.DuckDBPyConnection) -> Count:

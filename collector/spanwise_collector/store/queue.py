@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 from spanwise_collector.otlp.decode import Parcel
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.ledgers import LedgerRow
+from spanwise_collector.store.rowset import Rowset
 
 _FULL: Final = "the write queue is full"
 _CLOSING: Final = "the store is closing"
@@ -36,10 +38,24 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Save:
-    """Ledgers to store and the promise to say when they are."""
+class Portion:
+    """Some deliveries and the rows that they become; None where that failed or there are none."""
 
-    rows: tuple[LedgerRow, ...]
+    deliveries: Sequence[Delivery]
+    rows: Rowset | None
+
+    @property
+    def spans(self) -> int:
+        """Spans in all of them."""
+        return sum(delivery.parcel.spans for delivery in self.deliveries)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Save:
+    """Ledgers to store, the batches after and up to which some are to be retired, and the promise to say when it is."""
+
+    rows: tuple[LedgerRow, ...] = ()
+    retire: tuple[int, int] | None = None
     future: Future[None] = field(default_factory=Future)
 
 
@@ -53,12 +69,17 @@ class Load:
 
 
 class Queue:
-    """Deliveries and saves in order of arrival; many producers, one consumer."""
+    """Deliveries on their way from many senders to the thread that makes rows of them, and on to the one that writes.
+
+    Saves go straight to the writer.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._deliveries: deque[Delivery] = deque()
+        self._portions: deque[Portion] = deque()
         self._saves: deque[Save] = deque()
+        self._requests = 0
         self._nbytes = 0
         self._spans = 0
         self._closed = False
@@ -83,18 +104,30 @@ class Queue:
             self._saves.append(save)
             self._changed.notify_all()
 
-    def take(self, timeout_s: float | None = None) -> tuple[list[Delivery], list[Save]]:
+    def unpack(self) -> list[Delivery]:
+        """Wait for deliveries and take as many as one commit may hold; none once closed and drained."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._deliveries or self._closed)
+            return self._some()
+
+    def ready(self, portion: Portion) -> None:
+        """What was unpacked can be written."""
+        with self._changed:
+            self._portions.append(portion)
+            self._changed.notify_all()
+
+    def take(self, timeout_s: float | None = None) -> tuple[list[Portion], list[Save]]:
         """Wait for work and take as much as one commit may hold; two empty lists mean ``drained``, or none in time."""
         with self._changed:
-            self._changed.wait_for(lambda: self._deliveries or self._saves or self._closed, timeout_s)
+            self._changed.wait_for(lambda: self._portions or self._saves or self._drained(), timeout_s)
             saves = list(self._saves)
             self._saves.clear()
-            return self._take_deliveries(), saves
+            return self._ready(), saves
 
-    def done(self, deliveries: list[Delivery]) -> None:
+    def done(self, portions: Sequence[Portion]) -> None:
         """These are answered; their room is free."""
         with self._changed:
-            for delivery in deliveries:
+            for delivery in (delivery for portion in portions for delivery in portion.deliveries):
                 self._count(delivery.parcel, -1)
             self._changed.notify_all()
 
@@ -107,13 +140,13 @@ class Queue:
     def load(self) -> Load:
         """What waits or is being written."""
         with self._changed:
-            return Load(len(self._deliveries), self._nbytes, self._spans)
+            return Load(self._requests, self._nbytes, self._spans)
 
     @property
     def drained(self) -> bool:
         """Closed, and nothing waits."""
         with self._changed:
-            return self._closed and not self._deliveries and not self._saves
+            return self._drained()
 
     @property
     def trouble(self) -> str | None:
@@ -123,6 +156,9 @@ class Queue:
                 return _CLOSING
             full = self._nbytes >= self._limits.queue_bytes or self._spans >= self._limits.queue_spans
             return _FULL if full else None
+
+    def _drained(self) -> bool:
+        return self._closed and not self._requests and not self._saves
 
     def _room(self, parcel: Parcel) -> bool:
         # One request larger than the whole queue must still pass when nothing else waits.
@@ -134,7 +170,7 @@ class Queue:
         if self._closed:
             raise Overloaded(_CLOSING)
 
-    def _take_deliveries(self) -> list[Delivery]:
+    def _some(self) -> list[Delivery]:
         taken: list[Delivery] = []
         spans = 0
         while self._deliveries and (not taken or spans < self._limits.commit_spans):
@@ -142,6 +178,15 @@ class Queue:
             spans += taken[-1].parcel.spans
         return taken
 
+    def _ready(self) -> list[Portion]:
+        taken: list[Portion] = []
+        spans = 0
+        while self._portions and (not taken or spans < self._limits.commit_spans):
+            taken.append(self._portions.popleft())
+            spans += taken[-1].spans
+        return taken
+
     def _count(self, parcel: Parcel, sign: int) -> None:
+        self._requests += sign
         self._nbytes += sign * parcel.nbytes
         self._spans += sign * parcel.spans

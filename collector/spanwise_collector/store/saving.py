@@ -87,11 +87,11 @@ def save(cursor: duckdb.DuckDBPyConnection, rows: Iterable[LedgerRow]) -> None:
     _insert(cursor, "segments", pa.Table.from_pylist(segments, _SEGMENT))
 
 
-def retire(cursor: duckdb.DuckDBPyConnection, seq: int) -> None:
-    """Remove ledgers under a trace id whose spans turned out, by this batch, to belong to a named conversation."""
+def retire(cursor: duckdb.DuckDBPyConnection, *, after: int, upto: int) -> None:
+    """Remove ledgers under a trace id whose spans turned out, by these batches, to belong to a named conversation."""
     if not cursor.execute(_TRACED).fetchall()[0][0]:
         return
-    ids = cursor.execute(_RETIRE, {"after": seq - 1, "upto": seq}).fetchall()
+    ids = cursor.execute(_RETIRE, {"after": after, "upto": upto}).fetchall()
     if ids:
         cursor.execute("DELETE FROM segments WHERE list_contains($ids, ledger)", {"ids": [row[0] for row in ids]})
 

@@ -23,8 +23,8 @@ _CONFIG: Final[Config] = {
     "autoload_known_extensions": "false",
     # Rows are found by seq and sorted where it matters; order of arrival within a batch means nothing.
     "preserve_insertion_order": "false",
-    # A checkpoint rewrites what the log holds; rarer ones cost less in all and only make a restart replay more.
-    "checkpoint_threshold": "256MB",
+    # The writer does it, where it holds up nobody for long.
+    "checkpoint_threshold": "1TB",
 }
 
 
@@ -69,7 +69,13 @@ class Store:
 
     def save_ledgers(self, rows: Sequence[LedgerRow]) -> Future[None]:
         """Replace the stored accounts of these conversations; the future resolves after the commit."""
-        save = Save(tuple(rows))
+        return self._save(Save(tuple(rows)))
+
+    def retire_ledgers(self, *, after: int, upto: int) -> Future[None]:
+        """Remove accounts under a trace id which the batches in ``(after, upto]`` gave to a named conversation."""
+        return self._save(Save(retire=(after, upto)))
+
+    def _save(self, save: Save) -> Future[None]:
         self._queue.save(save)
         return save.future
 

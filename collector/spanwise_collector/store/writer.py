@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import duckdb
 
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
 from spanwise_collector.store.database import Database
-from spanwise_collector.store.queue import Delivery, Queue, Save
+from spanwise_collector.store.opening import ROW_GROUP, checkpoint
+from spanwise_collector.store.queue import Delivery, Portion, Queue, Save
+from spanwise_collector.store.rowset import Rowset, rowset
 from spanwise_collector.store.saving import retire, save
 from spanwise_collector.store.tally import Tally
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -32,42 +36,52 @@ class Writer:
         self._queue = queue
         self._rows = Rows(self._cursor)
         self._tally = tally
-        self._thread = threading.Thread(target=self._run, name="spanwise-writer", daemon=True)
+        self._unpacking = threading.Thread(target=self._unpack, name="spanwise-rows", daemon=True)
+        self._writing = threading.Thread(target=self._run, name="spanwise-writer", daemon=True)
+        self._unmoved = 0
         self.trouble: str | None = None
         """Why the last write failed; None if it did not."""
 
     def start(self) -> None:
         """Begin writing."""
-        self._thread.start()
+        self._unpacking.start()
+        self._writing.start()
 
     def join(self) -> None:
         """Wait until everything that was queued is answered, then give up the cursor."""
-        self._thread.join()
+        self._unpacking.join()
+        self._writing.join()
         self._cursor.close()
+
+    def _unpack(self) -> None:
+        while deliveries := self._queue.unpack():
+            self._queue.ready(_portion(deliveries))
 
     def _run(self) -> None:
         while True:
-            deliveries, saves = self._queue.take(_PROBE_S)
-            if self._queue.drained and not deliveries and not saves:
+            portions, saves = self._queue.take(_PROBE_S)
+            if self._queue.drained and not portions and not saves:
                 return
-            if not deliveries and (self.trouble or self._database.invalid):
+            if not portions and (self.trouble or self._database.invalid):
                 self._probe()
-            self._write(deliveries)
-            self._queue.done(deliveries)
+            self._write(portions)
+            self._queue.done(portions)
             for each in saves:
                 self._save(each)
+            if self._unmoved >= ROW_GROUP:
+                self._checkpoint()
 
-    def _write(self, deliveries: Sequence[Delivery]) -> None:
+    def _write(self, portions: Sequence[Portion]) -> None:
         try:
-            self._commit(deliveries)
+            self._commit(portions)
         except Exception as error:  # noqa: BLE001  # whatever it is, every waiting sender needs an answer
-            self._write_singly(deliveries, error)
+            self._write_singly([delivery for portion in portions for delivery in portion.deliveries], error)
 
     def _write_singly(self, deliveries: Sequence[Delivery], error: Exception) -> None:
         """One request that cannot be stored must not take the others of its commit with it."""
         if len(deliveries) > 1:
             for delivery in deliveries:
-                self._write([delivery])
+                self._write([_portion([delivery])])
             return
         if self.trouble is None:
             _log.error("a request could not be stored", exc_info=error)
@@ -83,46 +97,59 @@ class Writer:
         except Exception:  # noqa: BLE001  # still in trouble, whatever it is
             _log.debug("still not writable", exc_info=True)
 
-    def _commit(self, deliveries: Sequence[Delivery]) -> None:
-        kept = [delivery.parcel for delivery in deliveries if delivery.parcel.spans]
-        if kept:
-            self._transact(lambda: self._rows.append(kept, seq=self._tally.seq + 1, arrived_ns=time.time_ns()))
-            self._rows.keep()
-            self._tally.add(sum(parcel.spans for parcel in kept))
-            self.trouble = None
-        for delivery in deliveries:
+    def _commit(self, portions: Sequence[Portion]) -> None:
+        if any(portion.spans for portion in portions):
+            self._append([_rows(portion) for portion in portions if portion.spans])
+        for delivery in (delivery for portion in portions for delivery in portion.deliveries):
             parcel = delivery.parcel
             _resolve(delivery.future, Accepted(parcel.spans, parcel.rejected, parcel.message))
-        if kept:
-            self._retire()
 
-    def _retire(self) -> None:
-        # Only a cache: if it fails, the next save of these conversations tries again.
+    def _append(self, rowsets: Sequence[Rowset]) -> None:
+        now = time.time_ns()
+        # The number is read within: opening the file anew may show that the last commit was durable after all.
+        spans = self._transact(lambda: self._rows.append(rowsets, seq=self._tally.seq + 1, arrived_ns=now))
+        self._rows.keep()
+        self._tally.add(spans)
+        self._unmoved += spans
+        self.trouble = None
+
+    def _checkpoint(self) -> None:
+        """Little and often: each holds up the senders for as long as it lasts, and every span is moved once anyway."""
+        self._unmoved = 0
         try:
-            retire(self._cursor, self._tally.seq)
-        except duckdb.Error:
-            _log.exception("superseded ledgers could not be removed")
+            checkpoint(self._cursor)
+        except duckdb.Error as error:
+            self._database.heed(error)
+            _log.warning("what is in the write-ahead file stays there for now: %s", str(error).splitlines()[0])
 
     def _save(self, request: Save) -> None:
         try:
-            self._transact(lambda: save(self._cursor, request.rows))
+            self._transact(lambda: self._keep(request))
+            self._unmoved += len(request.rows)
         except Exception as error:  # noqa: BLE001  # as in _write
             _log.exception("ledgers could not be stored")
             _fail(request.future, error)
         else:
             _resolve(request.future, None)
 
-    def _transact(self, work: Any) -> None:
+    def _keep(self, request: Save) -> None:
+        save(self._cursor, request.rows)
+        if request.retire is not None:
+            after, upto = request.retire
+            retire(self._cursor, after=after, upto=upto)
+
+    def _transact(self, work: Callable[[], T]) -> T:
         try:
             self._regain()
             self._cursor.begin()
-            work()
+            result = work()
             self._cursor.commit()
         except BaseException as error:
             self._rows.forget()
             self._roll_back()
             self._database.heed(error)
             raise
+        return result
 
     def _regain(self) -> None:
         """After a failed checkpoint or flush the engine refuses everything until the file is opened anew."""
@@ -136,6 +163,20 @@ class Writer:
             self._cursor.rollback()
         except duckdb.Error:
             _log.debug("nothing to roll back", exc_info=True)
+
+
+def _portion(deliveries: Sequence[Delivery]) -> Portion:
+    """Its rows are missing where the requests cannot be made rows of together; the writer then tries each alone."""
+    parcels = [delivery.parcel for delivery in deliveries if delivery.parcel.spans]
+    try:
+        return Portion(deliveries, rowset(parcels) if parcels else None)
+    except Exception:  # noqa: BLE001  # as above
+        _log.debug("some requests are tried singly", exc_info=True)
+        return Portion(deliveries, None)
+
+
+def _rows(portion: Portion) -> Rowset:
+    return portion.rows or rowset([delivery.parcel for delivery in portion.deliveries if delivery.parcel.spans])
 
 
 def _resolve(future: Future[Any], result: object) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial, wraps
+from functools import wraps
 from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from openai._base_client import AsyncAPIClient, SyncAPIClient
 
-from spanwise.connection import Connection, observe
+from spanwise.connection import Connection, Heard, listen
 from spanwise.openai.call import ModelCall
 from spanwise.openai.sending import current
 from spanwise.safety import guarded
@@ -20,12 +20,16 @@ from spanwise.seam import Seam
 _by_response: WeakKeyDictionary[Any, ModelCall] = WeakKeyDictionary()
 
 
-_heard = guarded(Connection.event)
+def _heard(connection: Connection) -> Heard:
+    return guarded(lambda name, _: connection.event(name))
 
 
 def call_of(response: Any) -> ModelCall | None:
     """The model call that ``response`` answers."""
-    return _by_response.get(response)
+    try:
+        return _by_response.get(response)
+    except TypeError:  # something of a test's own that no weak reference can be made to
+        return None
 
 
 def _send(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +73,8 @@ def _sent(sender: Any, request: Any, *, asynchronous: bool) -> ModelCall | None:
         return None
     call.attempt(request)
     if call.last_attempt is not None:
-        observe(request.extensions, partial(_heard, call.last_attempt.connection), asynchronous=asynchronous)
+        heard = _heard(call.last_attempt.connection)
+        listen(request.extensions, heard, part="attempt", asynchronous=asynchronous)
     return call
 
 

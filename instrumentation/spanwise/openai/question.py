@@ -9,13 +9,16 @@ from opentelemetry.util.types import AttributeValue
 
 from spanwise import semconv
 from spanwise.openai.reading import text
-from spanwise.openai.route import Route
+from spanwise.openai.route import FETCH, Route
+from spanwise.stages import Stage
 from spanwise.text import encodable
 
 
 def asked(route: Route, body: Mapping[str, Any], *, streamed: bool) -> dict[str, AttributeValue]:
     """First attributes of a request to ``route``."""
     found: dict[str, AttributeValue] = {semconv.GEN_AI_OPERATION_NAME: route.operation}
+    if route is FETCH:
+        found[semconv.STAGE] = str(Stage.MODEL_CALL)  # it waits for the model, and is no call of its own
     if route.api is not None:
         found[semconv.OPENAI_API_TYPE] = route.api
     if model := text(body, "model"):

@@ -14,6 +14,7 @@ from spanwise.background import Job
 from spanwise.openai.prompt import prompt
 from spanwise.openai.request import request_attributes
 from spanwise.openai.route import Route
+from spanwise.safety import let_through
 
 
 def study(span: Span, route: Route, request: Any) -> Job | None:
@@ -25,7 +26,8 @@ def study(span: Span, route: Route, request: Any) -> Job | None:
 def _content(request: Any) -> bytes:
     try:
         data: bytes = request.content
-    except Exception:  # noqa: BLE001 - httpx and httpx2 each have their own RequestNotRead: a body that is streamed
+    except Exception as error:  # noqa: BLE001 - httpx and httpx2 each have their own RequestNotRead: a body that is streamed
+        let_through(error)
         return b""
     return data
 
@@ -36,6 +38,8 @@ def _write(span: Span, route: Route, data: bytes) -> None:
         semconv.REQUEST_HASH: hashing.hashed(data),
         semconv.HASH_KEY_ID: hashing.key_id(),
     }
+    if not span.is_recording():  # a collection that the work brought about dropped the answer, and ended the span
+        return
     span.set_attributes(wire)
     body = _parsed(data)
     if isinstance(body, Mapping):

@@ -11,6 +11,7 @@ from spanwise_collector.otlp import value
 from spanwise_collector.otlp.columns import flatten
 from spanwise_collector.otlp.decode import Malformed, Parcel, decode
 from spanwise_collector.otlp.document import decode_document
+from spanwise_collector.otlp.limits import Cut
 
 T1 = "0af7651916cd43dd8448eb211c80319c"
 S1 = "b7ad6b7169203331"
@@ -51,7 +52,7 @@ def outcome(parcel: Parcel) -> tuple[int, int]:
 
 @pytest.mark.parametrize("trace_id", [T1, T1.upper()])
 def test_ids_are_hex_of_any_case(trace_id: str) -> None:
-    """D-21: read as base64 they would become 24 and 12 bytes, silently."""
+    """Read as base64 they would become 24 and 12 bytes, silently."""
     row = read(document(span(traceId=trace_id)))[0]
     assert (bytes.fromhex(T1), bytes.fromhex(S1)) == (row["trace_id"], row["span_id"])
 
@@ -64,12 +65,12 @@ def test_a_span_with_a_bad_trace_id_is_rejected_and_counted_and_its_neighbour_ke
 
 
 def test_unknown_fields_are_ignored() -> None:
-    """D-22: at span and at resource level."""
+    """At span and at resource level."""
     assert outcome(decode_document(document(span(newField=1), resource={"other": [1]}, more={}))) == (1, 0)
 
 
 def test_the_old_name_of_scope_spans_is_understood() -> None:
-    """D-22: a bare success with nothing kept would be a silent loss."""
+    """A bare success with nothing kept would be a silent loss."""
     old = {"instrumentationLibrary": {"name": "lib"}, "spans": [span()]}
     body = json.dumps({"resourceSpans": [{"instrumentationLibrarySpans": [old]}]}).encode()
     assert outcome(decode_document(body)) == (1, 0)
@@ -93,7 +94,7 @@ def nested(member: str, depth: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("member", "deepest"), [("kvlistValue", 32), ("arrayValue", 48)])
-def test_a_value_as_deep_as_protobuf_carries_is_kept_and_a_deeper_one_rejects_its_span_only(
+def test_a_value_as_deep_as_protobuf_carries_is_kept_and_a_deeper_one_is_dropped_and_counted(
     member: str, deepest: int
 ) -> None:
     found = attributes(a=nested(member, deepest))["a"]
@@ -101,31 +102,30 @@ def test_a_value_as_deep_as_protobuf_carries_is_kept_and_a_deeper_one_rejects_it
         found = found["k"] if member == "kvlistValue" else found[0]
     assert found == "core"
     for depth in (deepest + 1, 60, 150):
-        deep = span(attributes=[{"key": "a", "value": nested(member, depth)}])
-        parcel = decode_document(document(deep, span()))
-        assert outcome(parcel) == (1, 1)
-        assert "spans[0].attributes[0].value" in parcel.message
-        assert len(parcel.message) < 300
+        values = [{"key": "a", "value": nested(member, depth)}, {"key": "b", "value": {"intValue": 1}}]
+        body = document(span(attributes=values, droppedAttributesCount=4), span())
+        parcel = decode_document(body)
+        assert (2, 0, {Cut.DEPTH: 1}) == (*outcome(parcel), parcel.cuts)
+        assert "1 attributes were nested too deep" in parcel.message
+        row = read(body)[0]
+        assert ({"b": 1}, 5) == (value.attributes(row["attributes"]), row["dropped_attributes"])
 
 
 @pytest.mark.parametrize("place", ["events", "links"])
 @pytest.mark.parametrize(("member", "deepest"), [("kvlistValue", 31), ("arrayValue", 47)])
 def test_attributes_of_events_and_links_are_one_message_deeper(place: str, member: str, deepest: int) -> None:
-    found = [
-        outcome(decode_document(document(span(**{place: [{"attributes": [{"key": "a", "value": value}]}]}))))
-        for value in (nested(member, deepest), nested(member, deepest + 1))
-    ]
-    assert found == [(1, 0), (0, 1)]
+    for depth, dropped in ((deepest, 0), (deepest + 1, 1)):
+        holder = {"attributes": [{"key": "a", "value": nested(member, depth)}]}
+        assert [dropped] == [each["dropped_attributes"] for each in read(document(span(**{place: [holder]})))[0][place]]
 
 
 @pytest.mark.parametrize("member", ["kvlistValue", "arrayValue"])
-def test_a_resource_or_scope_nested_too_deep_is_refused_by_name(member: str) -> None:
-    deep = {"attributes": [{"key": "a", "value": nested(member, 60)}]}
-    with pytest.raises(Malformed, match=r"^resourceSpans\[0\]\.resource\.attributes\[0\]\.value"):
-        decode_document(document(span(), resource=deep))
-    scoped = {"resourceSpans": [{"scopeSpans": [{"scope": deep, "spans": [span()]}]}]}
-    with pytest.raises(Malformed, match=r"^resourceSpans\[0\]\.scopeSpans\[0\]\.scope\.attributes\[0\]\.value"):
-        decode_document(json.dumps(scoped).encode())
+def test_a_value_of_a_resource_or_scope_nested_too_deep_leaves_the_others(member: str) -> None:
+    holder = {"attributes": [{"key": "a", "value": nested(member, 60)}, {"key": "b", "value": {"boolValue": True}}]}
+    scoped = {"resourceSpans": [{"resource": holder, "scopeSpans": [{"scope": holder, "spans": [span()]}]}]}
+    parcel = decode_document(json.dumps(scoped).encode())
+    assert (1, 0, {Cut.DEPTH: 2}) == (*outcome(parcel), parcel.cuts)
+    assert {"b": True} == value.resource_attributes(flatten([parcel]).resources.bodies[0].as_py())
 
 
 def test_a_snake_case_envelope_is_refused_by_name() -> None:
@@ -144,13 +144,12 @@ def test_a_snake_case_envelope_is_refused_by_name() -> None:
     ],
 )
 def test_incomplete_spans_are_stored(changes: dict[str, Any], kind: int) -> None:
-    """D-23."""
     rows = read(document(span(**changes)))
     assert [kind] == [row["kind"] for row in rows]
 
 
 def test_attributes_as_an_object_are_refused_by_name() -> None:
-    """D-24: nothing is stored and the field is named."""
+    """Nothing is stored and the field is named."""
     with pytest.raises(
         Malformed, match=r"resourceSpans\[0\]\.scopeSpans\[0\]\.spans\[1\]\.attributes: expected a list"
     ):
@@ -176,7 +175,7 @@ def test_integers_come_as_digits_or_as_numbers() -> None:
 
 
 def test_a_count_that_is_not_a_number_harms_nobody() -> None:
-    """D-17: null is no value, the text NaN is not-a-number."""
+    """Null is no value, the text NaN is not-a-number."""
     found = attributes(a={"doubleValue": None}, b={"doubleValue": "NaN"}, c={"doubleValue": "-Infinity"})
     assert (None, -math.inf) == (found["a"], found["c"])
     assert math.isnan(found["b"])
@@ -190,14 +189,14 @@ def test_an_integer_beyond_its_range_rejects_its_span_only() -> None:
 
 
 def test_half_an_emoji_becomes_the_replacement_character() -> None:
-    """D-38: in a name as six characters of JSON, and in a value; a whole pair is left alone."""
+    """In a name as six characters of JSON, and in a value; a whole pair is left alone."""
     body = document(span(name="x"), span()).replace(b'"x"', b'"tool \\ud83e"')
     assert [row["name"] for row in read(body)] == ["tool �", "chat"]
     assert attributes(a={"stringValue": "\ud83e"}, b={"stringValue": "\U0001f600"}) == {"a": "�", "b": "\U0001f600"}
 
 
 def test_every_type_of_value_is_kept() -> None:
-    """D-39 over JSON."""
+    """Over JSON."""
     inner = {"values": [{"intValue": 1}, {}, {"stringValue": "a"}]}
     found = attributes(
         none={},

@@ -94,7 +94,7 @@ def test_a_ledger_under_a_trace_id_goes_when_the_trace_turns_out_to_belong_elsew
     store.save_ledgers([_ledger(T2), _ledger(T3)]).result(10)
     assert len(store.reader().ledgers().rows) == 2
     store.submit(otlp.body(client(otlp, attributes=SESSION), otlp.span(trace=T3, attributes=CONVERSATION))).result(10)
-    store.save_ledgers([]).result(10)
+    store.retire_ledgers(after=1, upto=2).result(10)
     assert list(store.reader().ledgers().rows) == []
     store.save_ledgers([_ledger(T3)]).result(10)
     assert list(store.reader().ledgers().rows) == []

@@ -22,7 +22,7 @@ RESPONSES_USAGE = {
     "output_tokens_details": {"reasoning_tokens": 0},
     "total_tokens": INPUT + OUTPUT,
 }
-_PACE = 0.002  # s from one event of a stream to the next
+_PACE = 0.01  # s from one event of a stream to the next
 ANSWER = '{"order": "A-17"}'
 
 Event = Mapping[str, Any]
