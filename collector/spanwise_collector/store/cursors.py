@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import duckdb
 
+from spanwise_collector.store.accepted import Overloaded
+
 from spanwise_collector.store import opening
 
 Row: TypeAlias = tuple[Any, ...]
@@ -17,7 +19,7 @@ Row: TypeAlias = tuple[Any, ...]
 class Cursors:
     """Runs queries on the calling thread's own cursor, and lets the connection below them be replaced."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, alarm: Callable[[Exception], None]) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, alarm: Callable[[Exception], bool]) -> None:
         self._connection = connection
         self._alarm = alarm
         self._open()
@@ -26,14 +28,15 @@ class Cursors:
         self._changed = threading.Condition()
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
-        """All rows of a query; its values go in as named parameters only."""
+        """All rows of a query; its values go in as named parameters only. Raises Overloaded for as long as it fails."""
         with self._changed:
             self._changed.wait_for(lambda: not self._replacing)
             self._reading += 1
         try:
             return self._cursor().execute(sql, dict(parameters or {})).fetchall()
-        except duckdb.FatalException as error:
-            self._alarm(error)
+        except duckdb.Error as error:
+            if self._alarm(error):
+                raise Overloaded("the database is being opened anew; ask again in a second") from error
             raise
         finally:
             with self._changed:

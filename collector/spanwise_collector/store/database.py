@@ -17,6 +17,7 @@ from spanwise_collector.store.tally import Count
 
 _log = logging.getLogger(__name__)
 
+_INVALID: Final = "has been invalidated"  # said of a failed checkpoint, which is not fatal to the other databases
 _PAUSE_S: Final = 1.0  # between openings: each reads the write-ahead file again
 
 
@@ -41,10 +42,11 @@ class Database:
         """A cursor for the writer thread."""
         return opening.cursor(self._connection)
 
-    def heed(self, error: BaseException) -> None:
-        """Note that the engine gave up, if that is what the error says; any thread may."""
-        if self._fault is None and isinstance(error, duckdb.FatalException):
+    def heed(self, error: BaseException) -> bool:
+        """Note that the engine gave up, if that is what the error says; whether it has. Any thread may call it."""
+        if self._fault is None and (isinstance(error, duckdb.FatalException) or _INVALID in str(error)):
             self._fault = str(error).splitlines()[0]
+        return self.invalid
 
     @property
     def invalid(self) -> bool:
