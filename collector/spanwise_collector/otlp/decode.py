@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from spanwise_collector.otlp.wire import request_descriptor
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Redact: TypeAlias = Callable[[bytes], bytes]
 
 TRACE_ID_BYTES: Final = 16
 SPAN_ID_BYTES: Final = 8
@@ -36,8 +38,13 @@ class Parcel:
     message: str = ""
 
 
-def decode(request: bytes) -> Parcel:
-    """Decode one serialized ExportTraceServiceRequest; raises Malformed if it is not one."""
+def decode(request: bytes, *, redact: Redact | None = None) -> Parcel:
+    """Decode one serialized ExportTraceServiceRequest; raises Malformed if it is not one.
+
+    ``redact`` takes out of its bytes what must not be kept (redaction.py).
+    """
+    if redact is not None:
+        request = redact(request)
     try:
         batch = _handler().list_to_record_batch([request])
     except ValueError as error:

@@ -27,7 +27,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
 from spanwise_collector.otlp import scalar
-from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, decode
+from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, Redact, decode
 from spanwise_collector.otlp.scalar import BadSpan, Read
 
 Fields: TypeAlias = Mapping[str, tuple[str, Read]]  # JSON key: field of the message, reader
@@ -39,8 +39,8 @@ _PLACE: Final = 200  # characters of a place, which may be nested as deep
 _MISNAMED: Final = {"resource_spans": "resourceSpans", "batches": "resourceSpans", "scope_spans": "scopeSpans"}
 
 
-def decode_document(body: bytes) -> Parcel:
-    """Decode one OTLP/JSON trace request; raises Malformed, naming the field, if it is not one."""
+def decode_document(body: bytes, *, redact: Redact | None = None) -> Parcel:
+    """Decode one OTLP/JSON trace request as ``decode`` does; raises Malformed, naming the field, if it is not one."""
     faults: list[str] = []
     try:
         body = _request(faults)(json.loads(body.decode("utf-8-sig")), "").SerializeToString()
@@ -52,7 +52,7 @@ def decode_document(body: bytes) -> Parcel:
         raise Malformed(f"protobuf cannot carry this: {error}") from error
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {error}") from error
-    parcel = decode(body)
+    parcel = decode(body, redact=redact)
     message = "; ".join(filter(None, [parcel.message, *faults[:1]]))
     return replace(parcel, rejected=parcel.rejected + len(faults), message=message)
 
