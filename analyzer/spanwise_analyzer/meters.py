@@ -13,6 +13,7 @@ from spanwise_analyzer.books import Books
 from spanwise_collector.receiver.intake import Outcome
 
 Counts: TypeAlias = Callable[[], Mapping[tuple[str, str], int]]  # by transport and outcome
+Redactions: TypeAlias = Callable[[], Mapping[str, int]]  # by kind of rule
 
 _LABELS = ("transport", "outcome")
 _OF_SPANS = frozenset({Outcome.ACCEPTED, Outcome.REJECTED})
@@ -23,14 +24,16 @@ _SERIES = 1000  # the largest groups; a label must not grow without bound
 class Meters(Collector):
     """Stage seconds of all conversations, what the receiver counted and what waits to be written."""
 
-    def __init__(self, books: Books, counts: Counts) -> None:
+    def __init__(self, books: Books, counts: Counts, redactions: Redactions) -> None:
         self._books = books
         self._counts = counts
+        self._redactions = redactions
 
     def collect(self) -> Iterator[Metric]:
         """One family after the other."""
         yield self._stages()
         yield from self._received()
+        yield self._redacted()
         yield from self._queue()
 
     def describe(self) -> Iterator[Metric]:
@@ -54,6 +57,16 @@ class Meters(Collector):
             family.add_metric([transport, outcome], number)
         yield from (spans, requests)
 
+    def _redacted(self) -> Metric:
+        family = CounterMetricFamily(
+            "spanwise_redactions",
+            "Attributes and texts of spans that a rule changed before they were stored.",
+            labels=["rule"],
+        )
+        for rule, number in sorted(self._redactions().items()):
+            family.add_metric([rule], number)
+        return family
+
     def _queue(self) -> Iterator[Metric]:
         load = self._books.store.load()
         yield GaugeMetricFamily("spanwise_queue_requests", "Requests that wait to be written.", load.requests)
@@ -61,8 +74,8 @@ class Meters(Collector):
         yield GaugeMetricFamily("spanwise_queue_spans", "Spans that wait to be written.", load.spans)
 
 
-def registry(books: Books, counts: Counts) -> CollectorRegistry:
+def registry(books: Books, counts: Counts, redactions: Redactions) -> CollectorRegistry:
     """A registry of its own, so that nothing of the process's other metrics gets in."""
     found = CollectorRegistry()
-    found.register(Meters(books, counts))
+    found.register(Meters(books, counts, redactions))
     return found

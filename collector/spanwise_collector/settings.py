@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 _PREFIX: Final = "SPANWISE_"
@@ -14,7 +14,8 @@ class ReceiverSettings:
     """Where the receiver listens and what it takes in; port 0 is any free one.
 
     ``max_message_bytes`` bounds one request after decompression, ``max_in_flight_bytes`` all of them together,
-    ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s).
+    ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s). Who gets in, over what and what is
+    taken out of the spans: docs/security.md.
     """
 
     host: str = "127.0.0.1"
@@ -25,6 +26,15 @@ class ReceiverSettings:
     commit_wait_s: float = 5.0
     grpc_workers: int = 16
     stop_grace_s: float = 5.0
+    tokens: str = field(default="", repr=False)
+    token_file: str = ""
+    require_token: bool = False
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
+    allowed_hosts: str = ""
+    redact: str = field(default="", repr=False)
+    hash_key: str = field(default="", repr=False)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str], **overrides: Any) -> ReceiverSettings:
@@ -40,6 +50,15 @@ def _read(environ: Mapping[str, str], name: str, convert: Callable[[str], Any]) 
     if text is None:
         return None
     try:
-        return convert(text)
+        return flag(text) if convert is bool else convert(text)
     except ValueError as error:
         raise ValueError(f"{key}={text!r} is not a valid {convert.__name__}") from error
+
+
+def flag(text: str) -> bool:
+    """A switch as people write it; raises ValueError."""
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    try:
+        return known[text.strip().lower()]
+    except KeyError:
+        raise ValueError(f"{text!r} is neither true nor false") from None

@@ -18,6 +18,8 @@ PROTOBUF: Final = "application/x-protobuf"
 JSON: Final = "application/json"
 _CODES: Final = {
     400: code_pb2.INVALID_ARGUMENT,
+    401: code_pb2.UNAUTHENTICATED,
+    403: code_pb2.PERMISSION_DENIED,
     404: code_pb2.UNIMPLEMENTED,
     405: code_pb2.UNIMPLEMENTED,
     413: code_pb2.RESOURCE_EXHAUSTED,

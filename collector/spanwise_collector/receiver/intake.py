@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from spanwise_collector.otlp.decode import Malformed, Parcel, decode
+from spanwise_collector.otlp.redaction import Redaction
 from spanwise_collector.store import Accepted, Overloaded, Store
 
 RETRY_AFTER_S: Final = (1, 3)  # 0 makes some exporters fire all their attempts at once
@@ -23,21 +24,23 @@ class Outcome(StrEnum):
     REJECTED = "rejected"  # single spans, by partial success
     REFUSED = "refused"  # whole requests, for now
     FAILED = "failed"  # whole requests, for good
+    UNAUTHENTICATED = "unauthenticated"  # whole requests, without a token that counts
     IGNORED = "ignored"  # metrics and logs: taken in, not stored
 
 
 class Intake:
     """The way into the store; used by all receiving threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, redaction: Redaction | None = None) -> None:
         self._store = store
+        self._redact = redaction.redacted if redaction else None
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
-    def take(self, body: bytes, transport: str, read: Callable[[bytes], Parcel] = decode) -> Future[Accepted]:
+    def take(self, body: bytes, transport: str, read: Callable[..., Parcel] = decode) -> Future[Accepted]:
         """Decode and queue one trace request; raises Malformed or Overloaded, as the future may."""
         try:
-            parcel = read(body)
+            parcel = read(body, redact=self._redact)
             future = self._store.deliver(parcel)
         except Malformed:
             self.count(transport, Outcome.FAILED)

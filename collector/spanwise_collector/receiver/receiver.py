@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from spanwise_collector.receiver.entrance import Entrance
 from spanwise_collector.receiver.intake import Intake
 from spanwise_collector.receiver.rpc import GrpcServer
 from spanwise_collector.receiver.server import HttpServer
@@ -23,10 +24,15 @@ class Bound:
 class Receiver:
     """Takes OTLP in until it is stopped; the store stays open."""
 
-    def __init__(self, store: Store, settings: ReceiverSettings | None = None) -> None:
-        self._intake = Intake(store)
-        self._grpc = GrpcServer(self._intake, settings or ReceiverSettings())
-        self._http = HttpServer(self._intake, settings or ReceiverSettings())
+    def __init__(
+        self, store: Store, settings: ReceiverSettings | None = None, entrance: Entrance | None = None
+    ) -> None:
+        settings = settings or ReceiverSettings()
+        entrance = entrance or Entrance.of(settings)
+        self._intake = Intake(store, entrance.redaction)
+        self._redaction = entrance.redaction
+        self._grpc = GrpcServer(self._intake, settings, entrance)
+        self._http = HttpServer(self._intake, settings, entrance)
 
     def start(self) -> Bound:
         """Listen on both ports; raises OSError, with nothing left open, if one is taken."""
@@ -36,6 +42,10 @@ class Receiver:
         except OSError:
             self._grpc.stop()
             raise
+
+    def redactions(self) -> Mapping[str, int]:
+        """What was taken out of spans, by kind of rule (see Redaction.counts)."""
+        return self._redaction.counts() if self._redaction else {}
 
     def stop(self) -> None:
         """Stop taking in; every request that was taken in is answered first."""

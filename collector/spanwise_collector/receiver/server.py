@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import uvicorn
 
-from spanwise_collector.receiver.http import Application
+from spanwise_collector.receiver.entrance import Entrance
+from spanwise_collector.receiver.http import Application, guarded
 from spanwise_collector.receiver.intake import Intake
 from spanwise_collector.settings import ReceiverSettings
 
@@ -19,16 +22,18 @@ _DECODERS = 8
 class HttpServer:
     """OTLP/HTTP from ``start`` to ``stop``."""
 
-    def __init__(self, intake: Intake, settings: ReceiverSettings) -> None:
+    def __init__(self, intake: Intake, settings: ReceiverSettings, entrance: Entrance) -> None:
         self._settings = settings
+        self._scheme = entrance.scheme
         self._executor = ThreadPoolExecutor(_DECODERS, thread_name_prefix="spanwise-decode")
         config = uvicorn.Config(
-            Application(intake, settings, self._executor),
+            guarded(Application(intake, settings, self._executor), intake, entrance),
             lifespan="off",
             ws="none",
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=int(settings.stop_grace_s),
+            ssl_context_factory=context_factory(entrance),
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="spanwise-otlp-http", daemon=True)
@@ -41,7 +46,7 @@ class HttpServer:
         self._socket = socket.create_server(address, family=family, backlog=_BACKLOG)
         self._thread.start()
         host, port = self._socket.getsockname()[:2]
-        return f"http://[{host}]:{port}" if family is socket.AF_INET6 else f"http://{host}:{port}"
+        return f"{self._scheme}://[{host}]:{port}" if ":" in host else f"{self._scheme}://{host}:{port}"
 
     def stop(self) -> None:
         """Answer what is in flight, then close."""
@@ -54,3 +59,9 @@ class HttpServer:
 
     def _run(self) -> None:
         self._server.run(sockets=[self._socket] if self._socket else None)
+
+
+def context_factory(entrance: Entrance) -> Callable[..., ssl.SSLContext] | None:
+    """What uvicorn wants for TLS; None is plain HTTP."""
+    tls = entrance.tls
+    return None if tls is None else lambda *_: tls.context()
