@@ -34,7 +34,7 @@ class Cursors:
     @contextmanager
     def fresh(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor that nobody else has, for the length of the block; the connection stays as long."""
-        with self._reads(), self._connection.cursor() as cursor:
+        with self._reads(), opening.cursor(self._connection) as cursor:
             yield cursor
 
     def replace(self, reopen: Callable[[], duckdb.DuckDBPyConnection]) -> None:

@@ -267,10 +267,10 @@ def test_a_statement_that_slips_through_is_stopped_by_the_engine(store: Store, t
         f"COPY (SELECT 1) TO '{tmp_path / 'out.csv'}'": "disabled by configuration",
         f"ATTACH '{tmp_path / 'x.db'}'": "disabled by configuration",
         "INSTALL httpfs": "disabled",
-        'WITH x AS (DELETE FROM "spans".main.batches RETURNING *) FROM x': "read-only",
+        "WITH x AS (DELETE FROM spanwise.main.batches RETURNING *) FROM x": "read-only",
     }
     for sql, words in forbidden.items():
-        with store._cursors.fresh() as cursor:
+        with store._database.cursors.fresh() as cursor:
             query._prepare(cursor)
             with pytest.raises(duckdb.Error, match=words):
                 cursor.execute(sql)
