@@ -7,25 +7,28 @@ from typing import Annotated
 from fastapi import APIRouter, FastAPI, Query, Response
 from fastapi.telemetry import TelemetryConfig
 
-from spanwise_analyzer import course, health, jaeger, listing, page, problem, question
+from spanwise_analyzer import course, health, jaeger, listing, page, problem, question, sql
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.fleet import fleet
 from spanwise_analyzer.problem import Invalid, Unknown, documented
 from spanwise_analyzer.question import AttributionQuestion, ListQuestion, Window
 from spanwise_analyzer.reply import document, reply
 from spanwise_analyzer.shapes import Answer, Attribution, Conversations, Recommendations, Timeline
+from spanwise_collector.store import Queries
 
 # The collector of traces does not trace itself: with an endpoint in the environment it would do so without end.
 _SILENT: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
-def application(books: Books, monitor: health.Monitor) -> FastAPI:
-    """Everything that is served on the API port."""
+def application(books: Books, monitor: health.Monitor, queries: Queries | None = None) -> FastAPI:
+    """Everything that is served on the API port; SQL only with ``queries``."""
     # FastAPI's documentation pages load scripts from another host, so there are none; /openapi.json stays.
     app = FastAPI(title="Spanwise", version="1", docs_url=None, redoc_url=None, telemetry=_SILENT)
     problem.install(app)
     for router in (health.router(monitor), conversations(books), many(books), jaeger.router(books), page.router(books)):
         app.include_router(router)
+    if queries is not None:
+        app.include_router(sql.router(books, queries))
     return app
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.error
 import urllib.request
 from argparse import ArgumentParser, Namespace
@@ -11,9 +12,11 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.client import HTTPException, InvalidURL
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
+from spanwise.doctor.delivery import trust
 from spanwise_analyzer import listing, question
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.database import opened
@@ -44,8 +47,10 @@ class Source(Protocol):
 class ServerSource:
     """A running server."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str = "", context: SSLContext | None = None) -> None:
         self._url = (url if "://" in url else f"http://{url}").rstrip("/")
+        self._token = token
+        self._context = context
 
     def conversations(self, **asked: Any) -> Document:
         """See Source."""
@@ -60,9 +65,11 @@ class ServerSource:
 
     def _get(self, path: str, asked: Mapping[str, Any]) -> Document | None:
         query = urlencode({name: value for name, value in asked.items() if value is not None})
-        request = urllib.request.Request(f"{self._url}{path}?{query}")  # noqa: S310 - the user's own address
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
+            request = urllib.request.Request(f"{self._url}{path}?{query}")  # noqa: S310 - the user's own address
+            if self._token:  # not for whoever the server redirects to
+                request.add_unredirected_header("Authorization", f"Bearer {self._token}")
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=self._context) as answer:  # noqa: S310 - as above
                 document: Document = json.load(answer)
                 return document
         except urllib.error.HTTPError as error:
@@ -73,6 +80,8 @@ class ServerSource:
 
     def _check_unknown(self, error: urllib.error.HTTPError) -> None:
         """Raise Unavailable unless it is the API that says so and says that it does not know."""
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            raise Unavailable(f"{self._url} wants a token; set SPANWISE_TOKEN or name one with --token") from error
         if error.code != HTTPStatus.NOT_FOUND:
             raise Unavailable(f"{self._url} answered {error.code}: {_detail(error)}") from error
         if error.headers.get_content_type() != MEDIA_TYPE:
@@ -110,18 +119,20 @@ class FileSource:
         return None if found is None else json.loads(found)
 
 
-def options(parser: ArgumentParser, *, url: str) -> None:
-    """Add ``--url`` and ``--db``, of which one may be given."""
+def options(parser: ArgumentParser, *, url: str, token: str) -> None:
+    """Add ``--url`` and ``--db``, of which one may be given, and ``--token``."""
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--url", default=url, help=f"running server (default {url}; SPANWISE_URL)")
     chosen.add_argument("--db", type=Path, metavar="FILE", help="database file that no server has open")
+    # The default is not shown: help ends up in logs.
+    parser.add_argument("--token", default=token, help="what the server wants to be shown (default: SPANWISE_TOKEN)")
 
 
 @contextmanager
 def source(asked: Namespace) -> Iterator[Source]:
     """What the options name; raises Unavailable, DatabaseInUse or OSError when the file cannot be had."""
     if asked.db is None:
-        yield ServerSource(asked.url)
+        yield ServerSource(asked.url, asked.token, _trust(asked.url))
         return
     if not asked.db.is_file():
         raise Unavailable(f"there is no file {asked.db}")
@@ -130,6 +141,16 @@ def source(asked: Namespace) -> Iterator[Source]:
         yield FileSource(store)
     finally:
         store.close()
+
+
+def _trust(url: str) -> SSLContext | None:
+    """Whom to believe over TLS, and how to prove who asks: as the exporters do, by the OTLP variables."""
+    if not url.startswith("https:"):
+        return None
+    try:
+        return trust(os.environ)
+    except OSError as error:
+        raise Unavailable(f"the certificates that OTEL_EXPORTER_OTLP_* name cannot be used: {error}") from error
 
 
 def _port() -> int:

@@ -19,7 +19,7 @@ FAILED = 1
 def parser(name: str, description: str) -> ArgumentParser:
     """A parser with the options that every reading command has."""
     found = ArgumentParser(f"spanwise {name}", description=description)
-    client.options(found, url=settings.url(os.environ))
+    client.options(found, url=settings.url(os.environ), token=settings.token(os.environ))
     found.add_argument("--json", action="store_true", help="print the answer as JSON")
     return found
 

@@ -14,6 +14,7 @@ from spanwise_collector.otlp.limits import Cut
 from spanwise_collector.receiver.intake import Outcome
 
 Counts: TypeAlias = Callable[[], Mapping[tuple[str, str], int]]  # by transport and what was counted
+Redactions: TypeAlias = Callable[[], Mapping[str, int]]  # by kind of rule
 
 _SPANS = {Outcome.ACCEPTED: "accepted", Outcome.REJECTED: "rejected", Outcome.REFUSED_SPANS: "refused"}
 _REQUESTS = {Outcome.REFUSED: "refused", Outcome.FAILED: "failed"}
@@ -26,14 +27,16 @@ _SERIES = 1000  # the largest groups; a label must not grow without bound
 class Meters(Collector):
     """Stage seconds of all conversations, what the receiver counted and what waits to be written."""
 
-    def __init__(self, books: Books, counts: Counts) -> None:
+    def __init__(self, books: Books, counts: Counts, redactions: Redactions) -> None:
         self._books = books
         self._counts = counts
+        self._redactions = redactions
 
     def collect(self) -> Iterator[Metric]:
         """One family after the other."""
         yield self._stages()
         yield from self._received()
+        yield self._redacted()
         yield from self._queue()
 
     def describe(self) -> Iterator[Metric]:
@@ -56,6 +59,16 @@ class Meters(Collector):
         yield _counted("spanwise_receiver_ignored_items", "Read and not stored.", "signal", counts, _ITEMS)
         yield _counted("spanwise_receiver_cuts", "What was cut or mended in spans.", "reason", counts, _CUTS)
 
+    def _redacted(self) -> Metric:
+        family = CounterMetricFamily(
+            "spanwise_redactions",
+            "Attributes and texts of spans that a rule changed before they were stored.",
+            labels=["rule"],
+        )
+        for rule, number in sorted(self._redactions().items()):
+            family.add_metric([rule], number)
+        return family
+
     def _queue(self) -> Iterator[Metric]:
         load = self._books.store.load()
         yield GaugeMetricFamily("spanwise_queue_requests", "Requests that wait to be written.", load.requests)
@@ -73,8 +86,8 @@ def _counted(
     return family
 
 
-def registry(books: Books, counts: Counts) -> CollectorRegistry:
+def registry(books: Books, counts: Counts, redactions: Redactions) -> CollectorRegistry:
     """A registry of its own, so that nothing of the process's other metrics gets in."""
     found = CollectorRegistry()
-    found.register(Meters(books, counts))
+    found.register(Meters(books, counts, redactions))
     return found

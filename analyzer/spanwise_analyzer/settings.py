@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from spanwise_collector.settings import flag
+
 PREFIX = "SPANWISE_"
 _LAST_PORT = 65535
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 DEFAULT_URL = "http://127.0.0.1:4320"
 
 
@@ -23,6 +24,21 @@ class ServeSettings:
     otlp_http_port: int = field(default=4318, metadata={"help": "OTLP/HTTP port, 0 for any"})
     port: int = field(default=4320, metadata={"help": "port of API and page, 0 for any"})
     drain_seconds: float = field(default=20.0, metadata={"help": "longest wait for open requests at the end"})
+    token_file: str = field(
+        default="", metadata={"help": "file of bearer tokens, one a line, read again when it changes"}
+    )
+    require_token: bool = field(
+        default=False, metadata={"help": "refuse to listen beyond this machine without a token"}
+    )
+    open_metrics: bool = field(default=False, metadata={"help": "let /metrics be read without a token"})
+    tls_cert: str = field(default="", metadata={"help": "PEM file with the certificate of every port"})
+    tls_key: str = field(default="", metadata={"help": "PEM file with its key"})
+    tls_client_ca: str = field(
+        default="", metadata={"help": "PEM file with the CA that clients' certificates must have"}
+    )
+    allowed_hosts: str = field(default="", metadata={"help": "further names of this server in Host headers"})
+    redact: str = field(default="", metadata={"help": "rules for what is taken out of spans before they are stored"})
+    sql: bool = field(default=False, metadata={"help": "answer read-only SQL at POST /api/v1/query"})
 
     def __post_init__(self) -> None:
         """Refuse what no socket can have."""
@@ -37,11 +53,6 @@ class ServeSettings:
         found = {item.name: environ[variable(item.name)] for item in fields(cls) if environ.get(variable(item.name))}
         return replace(cls(), **{name: _parsed(cls, name, text) for name, text in found.items()})
 
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can connect."""
-        return self.host in LOOPBACK
-
 
 def variable(name: str) -> str:
     """The environment variable of a field."""
@@ -51,6 +62,8 @@ def variable(name: str) -> str:
 def _parsed(cls: type[ServeSettings], name: str, text: str) -> Any:
     kind = type(getattr(cls(), name))
     try:
+        if kind is bool:
+            return flag(text)
         return Path(text) if issubclass(kind, Path) else kind(text)
     except ValueError as error:
         raise ValueError(f"{variable(name)}={text!r} is not a {kind.__name__}") from error
@@ -59,3 +72,8 @@ def _parsed(cls: type[ServeSettings], name: str, text: str) -> Any:
 def url(environ: Mapping[str, str]) -> str:
     """The server that the commands talk to: ``SPANWISE_URL`` or the default on this machine."""
     return environ.get(f"{PREFIX}URL") or DEFAULT_URL
+
+
+def token(environ: Mapping[str, str]) -> str:
+    """What the commands show to the server: ``SPANWISE_TOKEN``, empty for nothing."""
+    return environ.get(f"{PREFIX}TOKEN", "")

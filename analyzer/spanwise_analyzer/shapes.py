@@ -295,6 +295,23 @@ class Recommendations:
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a query's answer; ``type`` is the engine's name for it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """What a query found, rows in the order of the columns; ``truncated`` tells that there was more."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """Whether the process, or what it needs, works; ``checks`` names each with null or the reason against it."""
 

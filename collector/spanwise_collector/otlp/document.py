@@ -28,7 +28,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
 from spanwise_collector.otlp import scalar
-from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, decode
+from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, Redact, decode
 from spanwise_collector.otlp.limits import UNLIMITED, Cut, SpanLimits, words
 from spanwise_collector.otlp.scalar import BadSpan, Read
 
@@ -51,8 +51,8 @@ class _Findings:
     deep: int = 0  # attributes that are left out
 
 
-def decode_document(body: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
-    """Decode one OTLP/JSON trace request; raises Malformed, naming the field, if it is not one."""
+def decode_document(body: bytes, limits: SpanLimits = UNLIMITED, *, redact: Redact | None = None) -> Parcel:
+    """Decode one OTLP/JSON trace request as ``decode`` does; raises Malformed, naming the field, if it is not one."""
     findings = _Findings()
     try:
         body = _request(findings)(json.loads(body.decode("utf-8-sig")), "").SerializeToString()
@@ -64,7 +64,7 @@ def decode_document(body: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
         raise Malformed(f"protobuf cannot carry this: {error}") from error
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {error}") from error
-    parcel = decode(body, limits)
+    parcel = decode(body, limits, redact=redact)
     deep = Counter({Cut.DEPTH: findings.deep} if findings.deep else {})
     message = "; ".join(filter(None, [parcel.message, *findings.faults[:1], *words(deep)]))
     return replace(

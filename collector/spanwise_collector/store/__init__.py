@@ -14,6 +14,8 @@ from spanwise_collector.store.ledgers import (
     Sort,
     StoredLedger,
 )
+from spanwise_collector.store.permit import Refused, place
+from spanwise_collector.store.query import Busy, Exhausted, Queries, QueryLimits, Rows, Scalar
 from spanwise_collector.store.queue import Limits, Load
 from spanwise_collector.store.reader import Reader
 from spanwise_collector.store.store import Store
@@ -22,8 +24,10 @@ __all__ = [
     "DIMENSIONS",
     "Accepted",
     "AttributionRow",
+    "Busy",
     "DatabaseInUse",
     "Dimension",
+    "Exhausted",
     "LedgerFilter",
     "LedgerPage",
     "LedgerRow",
@@ -32,9 +36,15 @@ __all__ = [
     "Load",
     "Malformed",
     "Overloaded",
+    "Queries",
+    "QueryLimits",
     "Reader",
+    "Refused",
+    "Rows",
+    "Scalar",
     "SegmentRow",
     "Sort",
     "Store",
     "StoredLedger",
+    "place",
 ]

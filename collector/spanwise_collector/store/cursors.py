@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import duckdb
@@ -27,18 +28,14 @@ class Cursors:
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
         """All rows of a query; its values go in as named parameters only."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._replacing)
-            self._reading += 1
-        try:
+        with self._reads():
             return self._cursor().execute(sql, dict(parameters or {})).fetchall()
-        except duckdb.FatalException as error:
-            self._alarm(error)
-            raise
-        finally:
-            with self._changed:
-                self._reading -= 1
-                self._changed.notify_all()
+
+    @contextmanager
+    def fresh(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor that nobody else has, for the length of the block; the connection stays as long."""
+        with self._reads(), opening.cursor(self._connection) as cursor:
+            yield cursor
 
     def replace(self, reopen: Callable[[], duckdb.DuckDBPyConnection]) -> None:
         """Close everything, once no query runs, and read from a new connection; queries wait meanwhile."""
@@ -59,6 +56,22 @@ class Cursors:
         """Close what every thread reads by: the engine's own threads live as long as any cursor is open."""
         for cursor in list(self._opened):
             cursor.close()
+
+    @contextmanager
+    def _reads(self) -> Iterator[None]:
+        """While this lasts, the connection is not replaced."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._replacing)
+            self._reading += 1
+        try:
+            yield
+        except duckdb.FatalException as error:
+            self._alarm(error)
+            raise
+        finally:
+            with self._changed:
+                self._reading -= 1
+                self._changed.notify_all()
 
     def _open(self) -> None:
         self._local = threading.local()

@@ -12,6 +12,7 @@ from spanwise_collector.store.accepted import Accepted
 from spanwise_collector.store.database import Database
 from spanwise_collector.store.ledgers import LedgerRow
 from spanwise_collector.store.opening import Config
+from spanwise_collector.store.query import Queries, QueryLimits
 from spanwise_collector.store.queue import Delivery, Limits, Load, Queue, Save
 from spanwise_collector.store.reader import Reader
 from spanwise_collector.store.tally import Tally
@@ -82,6 +83,10 @@ class Store:
     def reader(self) -> Reader:
         """The reader; each thread that calls it reads by its own cursor."""
         return self._reader
+
+    def queries(self, limits: QueryLimits | None = None) -> Queries:
+        """What runs SQL from outside; close it before the store."""
+        return Queries(self._database.cursors.fresh, limits)
 
     @property
     def ready(self) -> bool:

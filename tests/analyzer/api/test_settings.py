@@ -12,15 +12,17 @@ from spanwise_analyzer.settings import ServeSettings, url
 def test_without_variables_everything_is_on_loopback_with_the_known_ports() -> None:
     found = ServeSettings.from_environ({})
     ports = (found.otlp_grpc_port, found.otlp_http_port, found.port)
-    assert (found.host, ports, found.loopback) == ("127.0.0.1", (4317, 4318, 4320), True)
+    assert (found.host, ports, found.sql, found.require_token) == ("127.0.0.1", (4317, 4318, 4320), False, False)
 
 
 def test_variables_are_read_by_type() -> None:
-    found = ServeSettings.from_environ({"SPANWISE_DB": "x.duckdb", "SPANWISE_PORT": "0", "SPANWISE_HOST": "192.0.2.1"})
-    assert (found.db, found.port, found.loopback) == (Path("x.duckdb"), 0, False)
+    found = ServeSettings.from_environ({"SPANWISE_DB": "x.duckdb", "SPANWISE_PORT": "0", "SPANWISE_SQL": "yes"})
+    assert (found.db, found.port, found.sql) == (Path("x.duckdb"), 0, True)
 
 
-@pytest.mark.parametrize(("name", "value"), [("SPANWISE_PORT", "many"), ("SPANWISE_DRAIN_SECONDS", "soon")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("SPANWISE_PORT", "many"), ("SPANWISE_DRAIN_SECONDS", "soon"), ("SPANWISE_SQL", "perhaps")]
+)
 def test_a_value_that_cannot_be_meant_is_named_with_its_variable(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{name}='{value}'"):
         ServeSettings.from_environ({name: value})
