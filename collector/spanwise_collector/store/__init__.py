@@ -2,6 +2,7 @@
 
 from spanwise_collector.otlp.decode import Malformed
 from spanwise_collector.store.accepted import Accepted, DatabaseInUse, Overloaded
+from spanwise_collector.store.extract import Choice, Extract
 from spanwise_collector.store.ledgers import (
     DIMENSIONS,
     AttributionRow,
@@ -22,8 +23,10 @@ __all__ = [
     "DIMENSIONS",
     "Accepted",
     "AttributionRow",
+    "Choice",
     "DatabaseInUse",
     "Dimension",
+    "Extract",
     "LedgerFilter",
     "LedgerPage",
     "LedgerRow",
