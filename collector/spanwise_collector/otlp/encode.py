@@ -46,28 +46,24 @@ def _pairs(lists: pa.ListArray) -> pa.ListArray:
     """A list array of {key, type, text, body} as one of Pair (wire.py)."""
     entries = lists.flatten()
     types = entries.field("type").to_numpy(zero_copy_only=False)
-    read = {ValueType.BOOL: _bools, ValueType.INT: _integers, ValueType.DOUBLE: _doubles}
-    members = [_member(entries, types == kind, kind, read) for kind in range(1, len(_MEMBERS) + 1)]
+    members = [_member(entries, types == kind, kind) for kind in range(ValueType.STRING, len(_MEMBERS) + 1)]
     absent = (types == ValueType.NULL) & pc.is_valid(entries.field("body")).to_numpy(zero_copy_only=False)
     values = pa.StructArray.from_arrays(members, _MEMBERS, mask=pa.array(absent))
     return relist(lists, pa.StructArray.from_arrays([entries.field("key"), values], ["key", "value"]))
 
 
-def _member(entries: pa.StructArray, chosen: Any, kind: int, read: Mapping[int, Callable[..., pa.Array]]) -> pa.Array:
-    mask = pa.array(chosen)
-    body = pc.if_else(mask, entries.field("body"), None)
-    if kind in (ValueType.ARRAY, ValueType.MAP, ValueType.BYTES):
-        return body
-    text = pc.if_else(mask, entries.field("text"), None)
-    return read[kind](text, body) if kind in read else text
-
-
-def _bools(texts: pa.StringArray, _: pa.BinaryArray) -> pa.BooleanArray:
-    return pc.equal(texts, "true")
-
-
-def _integers(texts: pa.StringArray, _: pa.BinaryArray) -> pa.Int64Array:
-    return pc.cast(texts, pa.int64())
+def _member(entries: pa.StructArray, chosen: Any, kind: int) -> pa.Array:
+    text, body = (pc.if_else(pa.array(chosen), entries.field(name), None) for name in ("text", "body"))
+    match kind:
+        case ValueType.STRING:
+            return text
+        case ValueType.BOOL:
+            return pc.equal(text, "true")
+        case ValueType.INT:
+            return pc.cast(text, pa.int64())
+        case ValueType.DOUBLE:
+            return _doubles(text, body)
+    return body
 
 
 def _doubles(texts: pa.StringArray, bodies: pa.BinaryArray) -> pa.DoubleArray:

@@ -4,9 +4,9 @@
 form), arrays, maps and bytes in ``body``. One text for all scalars lets a filter find 3 whether it was sent as a number
 or as a string, and four leaves are written about a third faster than one per type.
 
-Two things have no text that tells them apart, so ``body`` does (encode.py reads both back): a NaN of other bits than the
-usual one has its eight bytes there, little endian, and an attribute that came without any value, not even an empty
-one, has no bytes.
+Two things have no text that tells them apart, so ``body`` does (encode.py reads both back): a NaN of other bits than
+the usual one has its eight bytes there, little endian, and an attribute that came without any value, not even an
+empty one, has no bytes.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from spanwise_collector.otlp.decode import Malformed
 from spanwise_collector.store.accepted import Accepted, DatabaseInUse, Overloaded
+from spanwise_collector.store.accounts import Account
 from spanwise_collector.store.extract import Choice, Extract
 from spanwise_collector.store.ledgers import (
     DIMENSIONS,
@@ -22,6 +23,7 @@ from spanwise_collector.store.store import Store
 __all__ = [
     "DIMENSIONS",
     "Accepted",
+    "Account",
     "AttributionRow",
     "Choice",
     "DatabaseInUse",

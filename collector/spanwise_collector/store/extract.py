@@ -23,7 +23,7 @@ _TRACES: Final = """
     SELECT trace_id, min(seq) AS first, max(seq) AS last, sum(spans)::BIGINT AS spans
     FROM touches WHERE {where}
     GROUP BY trace_id
-    HAVING min(start_ns) >= coalesce($since, 0) AND min(start_ns) < coalesce($until, 18446744073709551615)
+    HAVING ($since IS NULL OR min(start_ns) >= $since) AND ($until IS NULL OR min(start_ns) < $until)
     ORDER BY max(end_ns), trace_id
 """
 _WITHIN: Final = "seq BETWEEN $first AND $last AND trace_id IN (SELECT unnest($traces))"
@@ -54,19 +54,17 @@ class Extract:
     tables: Iterator[pa.Table]
     resources: Contents
     scopes: Contents
-    spans: int
-    """How many spans there are at most: redelivered copies count here."""
 
 
 def extract(cursors: Cursors, choice: Choice, *, seq: int) -> Extract:
     """Begin an extract; later batches do not change it."""
     traces = _traces(cursors, choice, seq)
-    contents = (_contents(cursors, table) for table in ("resources", "scopes"))
-    return Extract(_tables(cursors, traces, seq), *contents, pc.sum(traces["spans"]).as_py() or 0)
+    return Extract(_tables(cursors, traces, seq), _contents(cursors, "resources"), _contents(cursors, "scopes"))
 
 
 def _traces(cursors: Cursors, choice: Choice, seq: int) -> pa.Table:
-    where, values = "seq <= $seq", {"seq": seq, "since": choice.since_ns, "until": choice.until_ns}
+    where = "seq <= $seq"
+    values: dict[str, object] = {"seq": seq, "since": choice.since_ns, "until": choice.until_ns}
     if choice.traces is not None:
         where += " AND trace_id IN (SELECT unnest($traces::BLOB[]))"
         values |= {"traces": list(choice.traces)}
@@ -124,11 +122,12 @@ def _once(spans: pa.Table) -> pa.Table:
     codes = keys.indices.to_numpy()
     repeated = np.bincount(codes)[codes] > 1
     rows: dict[int, list[int]] = defaultdict(list)
-    for row in np.flatnonzero(repeated):
+    copies = np.flatnonzero(repeated).tolist()
+    for row in copies:
         rows[codes[row]].append(row)
-    rank = dict(zip(np.flatnonzero(repeated), _completeness(spans.filter(pa.array(repeated))), strict=True))
+    rank = dict(zip(copies, _completeness(spans.filter(pa.array(repeated))), strict=True))
     kept = ~repeated
-    kept[[max(copies, key=rank.__getitem__) for copies in rows.values()]] = True
+    kept[[max(same, key=rank.__getitem__) for same in rows.values()]] = True
     return spans.filter(pa.array(kept))
 
 

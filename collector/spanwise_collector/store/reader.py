@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
+
+import pyarrow as pa
 
 from spanwise_collector.otlp import value
 from spanwise_collector.span import Attributes, Span
 from spanwise_collector.store import listing
+from spanwise_collector.store.accounts import Account, accounts
 from spanwise_collector.store.attributing import attribution
 from spanwise_collector.store.cursors import Cursors
 from spanwise_collector.store.extract import Choice, Extract, extract
@@ -93,6 +96,12 @@ class Reader:
     def extract(self, choice: Choice) -> Extract:
         """Whole traces as columns, from all batches committed by now."""
         return extract(self._cursors, choice, seq=self.seq())
+
+    def accounts(
+        self, what: Account, ids: Sequence[str] | None = None, filters: LedgerFilter = _ANY
+    ) -> Iterator[pa.Table]:
+        """Stored accounts or their segments as columns; the first table is empty and has the schema."""
+        return accounts(self._cursors, what, ids, filters)
 
     def traces(self, conversation_id: str) -> list[bytes]:
         """Ids of the traces that hold a conversation's spans, or the trace with this id; none if it is unknown."""

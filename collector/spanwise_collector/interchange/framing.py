@@ -1,0 +1,88 @@
+"""A stream cut into frames: lines of JSON, one document of it, lengths and messages, or one bare message."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from spanwise_collector.interchange.piece import Fault, Frame
+
+LONGEST: Final = 2**30
+_HEAD: Final = 2**16
+_PREFIX: Final = 4  # bytes of a length, the most significant first, as the OpenTelemetry Collector writes them
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_RESOURCE_SPANS: Final = 0x0A  # how a bare trace request begins
+
+
+def frames(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
+    """The frames of a stream; a Fault says where it cannot be cut. No more than one frame is in memory."""
+    head = stream.peek(_HEAD)[:_HEAD]
+    if not head:
+        return iter(())
+    if not _BINARY.search(head):
+        return _lines(stream)
+    return _bare(stream) if head[0] == _RESOURCE_SPANS else _delimited(stream)
+
+
+def _lines(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
+    """A document that is spread over several lines begins with one that is no JSON, and goes on with none either."""
+    lines = enumerate(stream, start=1)
+    filled = ((number, line) for number, line in lines if not line.isspace())
+    first = list(itertools.islice(filled, 2))
+    if _goes_on([line for _, line in first]):
+        yield _document(first, stream)
+        return
+    for number, line in itertools.chain(first, filled):
+        yield Frame(f"line {number}", line)
+
+
+def _goes_on(lines: list[bytes]) -> bool:
+    """Whether the second of two lines continues the document of the first: that is not closed, this opens none."""
+    closed = lines[0].rstrip().endswith((b"}", b"]"))
+    return len(lines) > 1 and not closed and not lines[1].startswith((b"{", b"["))
+
+
+def _document(first: list[tuple[int, bytes]], stream: io.BufferedReader) -> Frame | Fault:
+    begun = b"".join(line for _, line in first)
+    body = begun + stream.read(LONGEST)
+    if len(body) - len(begun) == LONGEST:
+        return Fault(f"line {first[0][0]}", f"one document of over {LONGEST} bytes; write it as lines of JSON")
+    return Frame(f"the document from line {first[0][0]} on", body)
+
+
+def _bare(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
+    body = stream.read(LONGEST + 1)
+    if len(body) > LONGEST:
+        yield Fault("byte 0", f"one message of over {LONGEST} bytes; write it with lengths before its parts")
+        return
+    yield Frame("byte 0", body)
+
+
+def _delimited(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
+    offset = 0
+    while prefix := stream.read(_PREFIX):
+        place, length = f"byte {offset}", int.from_bytes(prefix)
+        if len(prefix) < _PREFIX or length > LONGEST:
+            yield Fault(place, "neither text nor a trace request, nor the length of one")
+            return
+        body = stream.read(length)
+        if len(body) < length:
+            yield Fault(place, f"the message ends after {len(body)} of {length} bytes: the file is cut off")
+            return
+        offset += _PREFIX + length
+        yield _unpacked(Frame(place, body)) if body.startswith(_ZSTD) else Frame(place, body)
+
+
+def _unpacked(frame: Frame) -> Frame | Fault:
+    """The Collector's ``compression: zstd`` packs each message by itself."""
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(frame.body), "zstd") as stream:
+            return Frame(frame.place, stream.read(LONGEST))
+    except OSError as error:
+        return Fault(frame.place, str(error))
