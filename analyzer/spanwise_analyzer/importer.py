@@ -24,6 +24,7 @@ from spanwise_collector.store import DatabaseInUse, Limits, Overloaded
 _URL: Final = "http://127.0.0.1:4318"
 # Decoded spans take many times the room of the file; a file waits, so a short queue costs nothing.
 _LIMITS: Final = Limits(queue_bytes=16 * 2**20, queue_spans=20_000)
+_ENGINE_BYTES: Final = 160 * 2**20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +68,7 @@ def _destination(asked: Namespace) -> Iterator[Destination]:
             yield server
     else:
         store = opened(asked.db, _LIMITS)
+        store.economise(_ENGINE_BYTES)
         try:
             yield IntoStore(store)
         finally:

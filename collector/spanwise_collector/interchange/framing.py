@@ -1,4 +1,4 @@
-"""A stream cut into frames: lines of JSON, one document of it, lengths and messages, or one bare message."""
+"""A stream cut into frames: lines of JSON, one document of it, lengths and messages, or a bare message."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import pyarrow as pa
 
 from spanwise_collector.interchange.piece import Fault, Frame
 
-LONGEST: Final = 2**30
+LONGEST: Final = 2**28  # bytes of a frame; decoding takes about ten times as much
 _HEAD: Final = 2**16
 _PREFIX: Final = 4  # bytes of a length, the most significant first, as the OpenTelemetry Collector writes them
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_RESOURCE_SPANS: Final = 0x0A  # how a bare trace request begins
+_RESOURCE_SPANS: Final = 0x0A  # how a bare trace request begins, and every part of it
+_CONTINUED: Final = 0x80
+_VARINT: Final = 10  # bytes of the longest number
 
 
 def frames(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
@@ -57,11 +59,30 @@ def _document(first: list[tuple[int, bytes]], stream: io.BufferedReader) -> Fram
 
 
 def _bare(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
-    body = stream.read(LONGEST + 1)
-    if len(body) > LONGEST:
-        yield Fault("byte 0", f"one message of over {LONGEST} bytes; write it with lengths before its parts")
-        return
-    yield Frame("byte 0", body)
+    """One message after the other of those that a request is made of; each is a request of its own."""
+    offset = 0
+    while tag := stream.read(1):
+        place = f"byte {offset}"
+        length, size = _varint(stream)
+        if tag[0] != _RESOURCE_SPANS or length > LONGEST:
+            yield Fault(place, "this is no trace request, or no longer one")
+            return
+        body = stream.read(length)
+        if len(body) < length:
+            yield _cut_off(place, len(body), length)
+            return
+        offset += 1 + len(size) + length
+        yield Frame(place, tag + size + body)
+
+
+def _varint(stream: io.BufferedReader) -> tuple[int, bytes]:
+    """A number of seven bits a byte, the least significant first, and the bytes that it takes."""
+    size = bytearray()
+    while len(size) <= _VARINT and (byte := stream.read(1)):
+        size += byte
+        if byte[0] < _CONTINUED:
+            break
+    return sum((byte & _CONTINUED - 1) << 7 * place for place, byte in enumerate(size)), bytes(size)
 
 
 def _delimited(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
@@ -73,10 +94,14 @@ def _delimited(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
             return
         body = stream.read(length)
         if len(body) < length:
-            yield Fault(place, f"the message ends after {len(body)} of {length} bytes: the file is cut off")
+            yield _cut_off(place, len(body), length)
             return
         offset += _PREFIX + length
         yield _unpacked(Frame(place, body)) if body.startswith(_ZSTD) else Frame(place, body)
+
+
+def _cut_off(place: str, there: int, length: int) -> Fault:
+    return Fault(place, f"the message ends after {there} of {length} bytes: the file is cut off")
 
 
 def _unpacked(frame: Frame) -> Frame | Fault:

@@ -19,6 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import (
     AnyValue,
     ArrayValue,
+    EntityRef,
     InstrumentationScope,
     KeyValue,
     KeyValueList,
@@ -169,7 +170,23 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[int], Read]]]] = {
     "kvlistValue": ("kvlist_value", cache(_map)),
     "bytesValue": ("bytes_value", lambda _: scalar.base64_bytes),
 }
-_RESOURCE: Final = _message(Resource, _common(3))
+_ENTITIES: Final[Fields] = {
+    "entityRefs": (
+        "entity_refs",
+        _list(
+            _message(
+                EntityRef,
+                {
+                    "schemaUrl": ("schema_url", scalar.text),
+                    "type": ("type", scalar.text),
+                    "idKeys": ("id_keys", _list(scalar.text)),
+                    "descriptionKeys": ("description_keys", _list(scalar.text)),
+                },
+            )
+        ),
+    )
+}
+_RESOURCE: Final = _message(Resource, {**_common(3), **_ENTITIES})
 _SCOPE: Final = _message(
     InstrumentationScope, {**_common(4), "name": ("name", scalar.text), "version": ("version", scalar.text)}
 )

@@ -82,6 +82,10 @@ class Store:
         """The reader; each thread that calls it reads by its own cursor."""
         return self._reader
 
+    def economise(self, nbytes: int) -> None:
+        """Let the engine hold no more than this of the database in memory; without it, most of the machine's."""
+        self._cursors.rows(f"SET memory_limit = '{nbytes}B'")
+
     @property
     def ready(self) -> bool:
         """Whether a request would be taken in now: open, writable and with room in the queue."""
