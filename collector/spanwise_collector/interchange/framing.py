@@ -25,11 +25,12 @@ _VARINT: Final = 10  # bytes of the longest number
 def frames(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
     """The frames of a stream; a Fault says where it cannot be cut. No more than one frame is in memory."""
     head = stream.peek(_HEAD)[:_HEAD]
-    if not head:
-        return iter(())
     if not _BINARY.search(head):
-        return _lines(stream)
-    return _bare(stream) if head[0] == _RESOURCE_SPANS else _delimited(stream)
+        yield from _lines(stream)
+    elif head[0] == _RESOURCE_SPANS:
+        yield from _bare(stream)
+    else:
+        yield from _delimited(stream)
 
 
 def _lines(stream: io.BufferedReader) -> Iterator[Frame | Fault]:

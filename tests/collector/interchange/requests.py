@@ -94,7 +94,7 @@ def requests(draw: st.DrawFn) -> ExportTraceServiceRequest:
         InstrumentationScope, name=st.sampled_from(["", "lib"]), version=st.text(max_size=2), attributes=attributes()
     )
     urls = st.sampled_from(["", "https://example/1.0"])
-    below = st.builds(ScopeSpans, scope=st.none() | scopes, spans=st.lists(_spans(), max_size=4), schema_url=urls)
+    below = st.builds(ScopeSpans, scope=st.none() | scopes, spans=st.lists(_spans(), max_size=6), schema_url=urls)
     all_of = st.builds(
         ResourceSpans, resource=st.none() | resources, scope_spans=st.lists(below, max_size=2), schema_url=urls
     )

@@ -19,9 +19,8 @@ from spanwise_collector.otlp.document import decode_document
 from spanwise_collector.otlp.rendering import document
 from spanwise_collector.store import Choice, Store
 
-FEW = settings(
-    max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
-)
+# Shrinking an example that needs two databases takes longer than reading it.
+FEW = settings(deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 
 
 @contextmanager
@@ -38,13 +37,13 @@ def written(store: Store, name: str) -> bytes:
     return b"".join(STREAMS[name](store.reader().extract(Choice())))
 
 
-def copied(content: bytes, name: str) -> bytes:
-    """What a second store writes that has read this."""
+def copied(content: bytes, *names: str) -> dict[str, bytes]:
+    """What a second store writes, by format, that has read this."""
     with tempfile.NamedTemporaryFile() as file, fresh() as store:
         Path(file.name).write_bytes(content)
         report = imported(file.name, IntoStore(store), lambda *_: None)
         assert report.shown == []
-        return written(store, name)
+        return {name: written(store, name) for name in names}
 
 
 def messages(content: bytes) -> list[bytes]:
@@ -104,30 +103,42 @@ def same_nans(message: Any) -> None:
             setattr(message, field.name, float("nan"))
 
 
-@FEW
-@given(request=requests())
-def test_what_came_in_goes_out_bit_for_bit(request: ExportTraceServiceRequest) -> None:
+def check_protobuf(request: ExportTraceServiceRequest) -> None:
     with fresh() as store:
         store.submit(request.SerializeToString()).result(10)
         content = written(store, "otlp-proto")
     # Bytes are compared, for a NaN is not equal to itself; parsing and writing puts fields into the usual order.
     again = [ExportTraceServiceRequest.FromString(each).SerializeToString() for each in messages(content)]
     assert regrouped(request) == again
-    assert content == copied(content, "otlp-proto")
+    assert content == copied(content, "otlp-proto")["otlp-proto"]
 
 
-@FEW
-@given(request=requests())
-def test_json_carries_everything_but_the_bits_of_a_nan(request: ExportTraceServiceRequest) -> None:
-    with fresh() as store:
-        store.submit(request.SerializeToString()).result(10)
-        lines = written(store, "otlp-json")
+def check_json(request: ExportTraceServiceRequest) -> None:
     same_nans(request)
     with fresh() as store:
         store.submit(request.SerializeToString()).result(10)
-        content = written(store, "otlp-proto")
-    assert content == copied(lines, "otlp-proto")
-    assert lines == copied(lines, "otlp-json")
+        content, lines = written(store, "otlp-proto"), written(store, "otlp-json")
+    assert {"otlp-proto": content, "otlp-json": lines} == copied(lines, "otlp-proto", "otlp-json")
+
+
+@settings(FEW, max_examples=8)
+@given(request=requests())
+def test_what_came_in_goes_out_bit_for_bit(request: ExportTraceServiceRequest) -> None:
+    check_protobuf(request)
+
+
+@settings(FEW, max_examples=8)
+@given(request=requests())
+def test_json_carries_everything_but_the_bits_of_a_nan(request: ExportTraceServiceRequest) -> None:
+    check_json(request)
+
+
+@pytest.mark.soak
+@settings(FEW, max_examples=500)
+@given(request=requests())
+def test_many_requests_go_out_as_they_came_in(request: ExportTraceServiceRequest) -> None:
+    check_protobuf(request)
+    check_json(request)
 
 
 @pytest.mark.parametrize("value", [AnyValue(), AnyValue(string_value=""), AnyValue(int_value=0), None])
