@@ -18,6 +18,7 @@ _PREFIX: Final = 4  # bytes of a length, the most significant first, as the Open
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _RESOURCE_SPANS: Final = 0x0A  # how a bare trace request begins, and every part of it
+_PAIR: Final = 2
 _CONTINUED: Final = 0x80
 _VARINT: Final = 10  # bytes of the longest number
 
@@ -37,7 +38,7 @@ def _lines(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
     """A document that is spread over several lines begins with one that is no JSON, and goes on with none either."""
     lines = enumerate(stream, start=1)
     filled = ((number, line) for number, line in lines if not line.isspace())
-    first = list(itertools.islice(filled, 2))
+    first = list(itertools.islice(filled, _PAIR))
     if _goes_on([line for _, line in first]):
         yield _document(first, stream)
         return
@@ -47,8 +48,9 @@ def _lines(stream: io.BufferedReader) -> Iterator[Frame | Fault]:
 
 def _goes_on(lines: list[bytes]) -> bool:
     """Whether the second of two lines continues the document of the first: that is not closed, this opens none."""
-    closed = lines[0].rstrip().endswith((b"}", b"]"))
-    return len(lines) > 1 and not closed and not lines[1].startswith((b"{", b"["))
+    if len(lines) < _PAIR or lines[0].rstrip().endswith((b"}", b"]")):
+        return False
+    return not lines[1].startswith((b"{", b"["))
 
 
 def _document(first: list[tuple[int, bytes]], stream: io.BufferedReader) -> Frame | Fault:
