@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--service", help="only traces with a span of this service")
     parser.add_argument("--format", choices=get_args(Format), default="otlp-json", help="default otlp-json")
     parser.add_argument(
+        "--table", action="append", choices=get_args(Table), help="for parquet: only this table; may be repeated"
+    )
+    parser.add_argument(
         "--output",
         required=True,
         metavar="FILE",
@@ -58,7 +61,7 @@ def _files(asked: Namespace) -> Iterator[tuple[str, str]]:
         return
     folder = Path(asked.output)
     folder.mkdir(parents=True, exist_ok=True)
-    yield from ((table, str(folder / f"{table}.parquet")) for table in get_args(Table))
+    yield from ((table, str(folder / f"{table}.parquet")) for table in asked.table or get_args(Table))
 
 
 def _write(name: str, parts: Iterator[bytes]) -> int:

@@ -53,7 +53,8 @@ class ToServer:
 
     def take(self, body: Body) -> Future[Accepted]:
         """See Destination; the future may fail with Unreachable."""
-        return self._executor.submit(self._send, body, body.parcel().spans)
+        parcel = body.parcel()
+        return self._executor.submit(self._send, body, parcel.spans + parcel.rejected)
 
     def _send(self, body: Body, spans: int) -> Accepted:
         deadline = time.monotonic() + self._patience_s

@@ -14,6 +14,7 @@ from spanwise_collector.store.listing import CONDITIONS, conditions
 Account: TypeAlias = Literal["conversations", "segments"]
 
 _AT_ONCE: Final = 500
+_MOMENT: Final = pa.timestamp("ns", "UTC")
 _SQL: Final[dict[Account, str]] = {
     "conversations": """
         SELECT conversation_id, service, agent, make_timestamp_ns(started_ns) AS started_at,
@@ -37,11 +38,17 @@ def accounts(cursors: Cursors, what: Account, ids: Sequence[str] | None, filters
 
     Each conversation is read whole and once, as it is at that moment.
     """
-    yield cursors.table(_SQL[what], {"ids": []})
+    yield _utc(cursors.table(_SQL[what], {"ids": []}))
     where, values = conditions(filters, CONDITIONS)
     if ids is not None:
         where, values = f"{where} AND conversation_id IN (SELECT unnest($ids::VARCHAR[]))", {**values, "ids": ids}
     sql = f"SELECT conversation_id FROM ledgers WHERE {where} ORDER BY started_ns, conversation_id"  # noqa: S608
     chosen = [row[0] for row in cursors.rows(sql, values)]
     for start in range(0, len(chosen), _AT_ONCE):
-        yield cursors.table(_SQL[what], {"ids": chosen[start : start + _AT_ONCE]})
+        yield _utc(cursors.table(_SQL[what], {"ids": chosen[start : start + _AT_ONCE]}))
+
+
+def _utc(rows: pa.Table) -> pa.Table:
+    """The engine has no timestamps of nanoseconds with a zone."""
+    zoned = [field.with_type(_MOMENT) if pa.types.is_timestamp(field.type) else field for field in rows.schema]
+    return rows.cast(pa.schema(zoned))

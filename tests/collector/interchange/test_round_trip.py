@@ -134,7 +134,7 @@ def test_json_carries_everything_but_the_bits_of_a_nan(request: ExportTraceServi
 
 
 @pytest.mark.soak
-@settings(FEW, max_examples=500)
+@settings(FEW, max_examples=150)
 @given(request=requests())
 def test_many_requests_go_out_as_they_came_in(request: ExportTraceServiceRequest) -> None:
     check_protobuf(request)
