@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import math
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -150,6 +152,17 @@ def test_no_value_an_empty_one_and_zero_stay_different(value: AnyValue | None, o
         (found,) = messages(exported(store, "otlp-proto"))
         assert otlp.body(span) == found
         assert store.reader().trace(span.trace_id.hex())[0].attributes == {"a": {1: "", 3: 0}.get(_member(value))}
+
+
+@pytest.mark.parametrize("bits", [0x7FF8 << 48, 0xFFF8 << 48, 0x7FF8 << 48 | 0xABC, 1 << 63, 1])
+def test_every_bit_of_a_double_is_kept(bits: int, otlp: Any) -> None:
+    (value,) = struct.unpack("<d", struct.pack("<Q", bits))
+    body = otlp.body(otlp.span(attributes={"x": value, "y": 0.1}))
+    with fresh() as store:
+        store.submit(body).result(10)
+        assert [body] == messages(written(store, "otlp-proto"))
+        found = store.reader().trace("0af7651916cd43dd8448eb211c80319c")[0].attributes["x"]
+    assert math.isnan(value) == math.isnan(cast("float", found))
 
 
 def _member(value: AnyValue | None) -> int:
