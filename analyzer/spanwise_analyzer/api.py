@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, FastAPI, Query, Response
 from fastapi.telemetry import TelemetryConfig
 
-from spanwise_analyzer import course, health, jaeger, listing, page, problem, question, sql
+from spanwise_analyzer import course, download, health, jaeger, listing, page, problem, question, sql
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.fleet import fleet
 from spanwise_analyzer.problem import Invalid, Unknown, documented
@@ -25,7 +25,9 @@ def application(books: Books, monitor: health.Monitor, queries: Queries | None =
     # FastAPI's documentation pages load scripts from another host, so there are none; /openapi.json stays.
     app = FastAPI(title="Spanwise", version="1", docs_url=None, redoc_url=None, telemetry=_SILENT)
     problem.install(app)
-    for router in (health.router(monitor), conversations(books), many(books), jaeger.router(books), page.router(books)):
+    for router in (health.router(monitor), conversations(books), many(books), download.router(books)):
+        app.include_router(router)
+    for router in (jaeger.router(books), page.router(books)):
         app.include_router(router)
     if queries is not None:
         app.include_router(sql.router(books, queries))

@@ -10,17 +10,18 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.client import HTTPException, InvalidURL
+from http.client import HTTPException, IncompleteRead, InvalidURL
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from spanwise.doctor.delivery import trust
-from spanwise_analyzer import listing, question
+from spanwise_analyzer import download, listing, question
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.database import opened
-from spanwise_analyzer.problem import MEDIA_TYPE
+from spanwise_analyzer.download import ExportQuestion
+from spanwise_analyzer.problem import MEDIA_TYPE, Unknown
 from spanwise_analyzer.question import ListQuestion
 from spanwise_analyzer.settings import ServeSettings
 from spanwise_analyzer.shapes import dump
@@ -28,6 +29,8 @@ from spanwise_collector.store import Store
 
 Document: TypeAlias = dict[str, Any]
 _TIMEOUT_S = 60
+_EXPORT_S = 900  # accounts of a large store may have to be computed before the first byte
+_PART = 2**16
 
 
 class Unavailable(Exception):
@@ -42,6 +45,9 @@ class Source(Protocol):
 
     def conversation(self, conversation_id: str) -> Document | None:
         """The whole answer for one conversation, None if it is unknown."""
+
+    def export(self, **asked: Any) -> Iterator[bytes]:
+        """The bytes of a file; ``asked`` are the query parameters. Raises Unavailable, also in the midst of it."""
 
 
 class ServerSource:
@@ -63,13 +69,29 @@ class ServerSource:
         """See Source."""
         return self._get(f"/api/v1/conversations/{quote(conversation_id, safe='')}", {})
 
-    def _get(self, path: str, asked: Mapping[str, Any]) -> Document | None:
-        query = urlencode({name: value for name, value in asked.items() if value is not None})
+    def export(self, **asked: Any) -> Iterator[bytes]:
+        """See Source."""
         try:
-            request = urllib.request.Request(f"{self._url}{path}?{query}")  # noqa: S310 - the user's own address
-            if self._token:  # not for whoever the server redirects to
-                request.add_unredirected_header("Authorization", f"Bearer {self._token}")
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=self._context) as answer:  # noqa: S310 - as above
+            with self._open("/api/v1/export", asked, timeout=_EXPORT_S) as answer:
+                while part := answer.read(_PART):
+                    yield part
+        except urllib.error.HTTPError as error:
+            raise Unavailable(f"{self._url} answered {error.code}: {_detail(error)}") from error
+        except IncompleteRead as error:
+            raise Unavailable(f"{self._url} broke off in the midst of the file; its log says why") from error
+        except (OSError, ValueError, HTTPException) as error:
+            raise Unavailable(self._unanswered(error)) from error
+
+    def _open(self, path: str, asked: Mapping[str, Any], *, timeout: float = _TIMEOUT_S) -> Any:
+        query = urlencode({name: value for name, value in asked.items() if value is not None}, doseq=True)
+        request = urllib.request.Request(f"{self._url}{path}?{query}")  # noqa: S310 - the user's own address
+        if self._token:  # not for whoever the server redirects to
+            request.add_unredirected_header("Authorization", f"Bearer {self._token}")
+        return urllib.request.urlopen(request, timeout=timeout, context=self._context)  # noqa: S310 - as above
+
+    def _get(self, path: str, asked: Mapping[str, Any]) -> Document | None:
+        try:
+            with self._open(path, asked) as answer:
                 document: Document = json.load(answer)
                 return document
         except urllib.error.HTTPError as error:
@@ -117,6 +139,13 @@ class FileSource:
         """See Source."""
         found = self._books.answer(conversation_id)
         return None if found is None else json.loads(found)
+
+    def export(self, **asked: Any) -> Iterator[bytes]:
+        """See Source."""
+        try:
+            yield from download.stream(self._books, ExportQuestion(**asked))
+        except Unknown as error:
+            raise Unavailable(error.detail) from error
 
 
 def options(parser: ArgumentParser, *, url: str, token: str) -> None:

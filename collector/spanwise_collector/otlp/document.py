@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import (
     AnyValue,
     ArrayValue,
+    EntityRef,
     InstrumentationScope,
     KeyValue,
     KeyValueList,
@@ -88,7 +89,7 @@ def _request(findings: _Findings) -> Read:
     resource_spans = _message(
         ResourceSpans,
         {
-            "resource": ("resource", _holder(Resource, 3, findings, {})),
+            "resource": ("resource", _holder(Resource, 3, findings, _ENTITIES)),
             "scopeSpans": ("scope_spans", _list(scope_spans)),
             "instrumentationLibrarySpans": ("scope_spans", _list(scope_spans)),
             "schemaUrl": ("schema_url", scalar.text),
@@ -222,6 +223,22 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[int], Read]]]] = {
     "arrayValue": ("array_value", cache(_array)),
     "kvlistValue": ("kvlist_value", cache(_map)),
     "bytesValue": ("bytes_value", lambda _: scalar.base64_bytes),
+}
+_ENTITIES: Final[Fields] = {
+    "entityRefs": (
+        "entity_refs",
+        _list(
+            _message(
+                EntityRef,
+                {
+                    "schemaUrl": ("schema_url", scalar.text),
+                    "type": ("type", scalar.text),
+                    "idKeys": ("id_keys", _list(scalar.text)),
+                    "descriptionKeys": ("description_keys", _list(scalar.text)),
+                },
+            )
+        ),
+    )
 }
 _IDS: Final[Fields] = {
     "traceId": ("trace_id", scalar.hex_id(TRACE_ID_BYTES)),

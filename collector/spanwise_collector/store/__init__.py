@@ -2,6 +2,8 @@
 
 from spanwise_collector.otlp.decode import Malformed
 from spanwise_collector.store.accepted import Accepted, DatabaseInUse, Overloaded
+from spanwise_collector.store.accounts import Account
+from spanwise_collector.store.extract import Choice, Extract
 from spanwise_collector.store.ledgers import (
     DIMENSIONS,
     AttributionRow,
@@ -23,11 +25,14 @@ from spanwise_collector.store.store import Store
 __all__ = [
     "DIMENSIONS",
     "Accepted",
+    "Account",
     "AttributionRow",
     "Busy",
+    "Choice",
     "DatabaseInUse",
     "Dimension",
     "Exhausted",
+    "Extract",
     "LedgerFilter",
     "LedgerPage",
     "LedgerRow",

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import duckdb
+import pyarrow as pa
 
 from spanwise_collector.store import opening
 
@@ -51,6 +52,10 @@ class Cursors:
             with self._changed:
                 self._replacing = False
                 self._changed.notify_all()
+
+    def table(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
+        """As ``rows``, in columns."""
+        return self._cursor().sql(sql, params=dict(parameters or {})).to_arrow_table()
 
     def close(self) -> None:
         """Close what every thread reads by: the engine's own threads live as long as any cursor is open."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
+
+import pyarrow as pa
 
 from spanwise_collector.otlp import value
 from spanwise_collector.span import Attributes, Span
 from spanwise_collector.store import listing
+from spanwise_collector.store.accounts import Account, accounts
 from spanwise_collector.store.attributing import attribution
 from spanwise_collector.store.cursors import Cursors
+from spanwise_collector.store.extract import Choice, Extract, extract
 from spanwise_collector.store.join import joined
 from spanwise_collector.store.ledgers import (
     AttributionRow,
@@ -42,6 +46,7 @@ class Reader:
     """Reads the store; may be used by any number of threads, each has its own cursor."""
 
     def __init__(self, cursors: Cursors) -> None:
+        self._cursors = cursors
         self._rows = cursors.rows
         self._resource = lru_cache(maxsize=4096)(self._read_resource)
         self._scope = lru_cache(maxsize=4096)(self._read_scope)
@@ -69,8 +74,7 @@ class Reader:
 
     def conversation_seq(self, conversation_id: str) -> int:
         """Sequence of the newest batch that touched it, 0 if it is unknown."""
-        traces = self._traces(conversation_id)
-        return max(self._seqs([*traces, *self._served(traces)]), default=0)
+        return max(self._seqs(self.traces(conversation_id)), default=0)
 
     def spans(self, conversation_id: str) -> list[Span]:
         """Spans of every trace that holds the conversation id, or of the trace with this id, each once.
@@ -88,6 +92,21 @@ class Reader:
         """Spans of one trace by its 32 hex digits, each once; empty if unknown."""
         trace = _trace_bytes(trace_id)
         return once(self._read([trace])) if trace else []
+
+    def extract(self, choice: Choice) -> Extract:
+        """Whole traces as columns, from all batches committed by now."""
+        return extract(self._cursors, choice, seq=self.seq())
+
+    def accounts(
+        self, what: Account, ids: Sequence[str] | None = None, filters: LedgerFilter = _ANY
+    ) -> Iterator[pa.Table]:
+        """Stored accounts or their segments as columns; the first table is empty and has the schema."""
+        return accounts(self._cursors, what, ids, filters)
+
+    def traces(self, conversation_id: str) -> list[bytes]:
+        """Ids of the traces that hold a conversation's spans, or the trace with this id; none if it is unknown."""
+        traces = self._traces(conversation_id)
+        return [*traces, *self._served(traces)]
 
     def ledger(self, conversation_id: str) -> StoredLedger | None:
         """The stored account of one conversation."""

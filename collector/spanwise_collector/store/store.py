@@ -88,6 +88,10 @@ class Store:
         """What runs SQL from outside; close it before the store."""
         return Queries(self._database.cursors.fresh, limits)
 
+    def economise(self, nbytes: int) -> None:
+        """Let the engine hold no more than this of the database in memory; without it, most of the machine's."""
+        self._database.cursors.rows(f"SET memory_limit = '{nbytes}B'")
+
     @property
     def ready(self) -> bool:
         """Whether a request would be taken in now: open, writable and with room in the queue."""
