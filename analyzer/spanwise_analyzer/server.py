@@ -20,6 +20,7 @@ from spanwise_analyzer.health import Monitor
 from spanwise_analyzer.settings import ServeSettings
 from spanwise_collector.receiver import Receiver
 from spanwise_collector.settings import ReceiverSettings
+from spanwise_collector.store import Policy, Retention
 
 _POLL_S = 0.5
 _TAKEN = "is another `spanwise serve` running? choose another port with --port / --otlp-http-port / --otlp-grpc-port"
@@ -58,6 +59,9 @@ class Server:
             parts.callback(store.close)
             books = Books(store)
             parts.callback(books.close)
+            policy = Policy(settings.retention_days, settings.retention_bytes, settings.aggregate_days)
+            retention = Retention(store, policy, books.accounted)
+            parts.callback(retention.stop)
             receiver = Receiver(store, receiving)
             with _binding():
                 bound = receiver.start()
@@ -66,6 +70,7 @@ class Server:
             parts.callback(api.stop)
             parts.callback(receiver.stop)  # last in, first out: no new spans while the rest drains
             books.start()
+            retention.start()
             api.start()
             addresses = Addresses(_url(listener, settings.host), bound.http, bound.grpc, str(settings.db))
             return cls(addresses, monitor, api, parts.pop_all())

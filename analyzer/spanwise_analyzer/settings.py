@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -22,14 +23,23 @@ class ServeSettings:
     otlp_grpc_port: int = field(default=4317, metadata={"help": "OTLP/gRPC port, 0 for any"})
     otlp_http_port: int = field(default=4318, metadata={"help": "OTLP/HTTP port, 0 for any"})
     port: int = field(default=4320, metadata={"help": "port of API and page, 0 for any"})
+    retention_days: float = field(default=0.0, metadata={"help": "days that spans are kept, 0 for ever"})
+    retention_bytes: int = field(default=0, metadata={"help": "bytes that the database may use, 0 for any number"})
+    aggregate_days: float = field(
+        default=0.0, metadata={"help": "days that answers and hourly sums outlive deleted spans, 0 for ever"}
+    )
     drain_seconds: float = field(default=20.0, metadata={"help": "longest wait for open requests at the end"})
 
     def __post_init__(self) -> None:
-        """Refuse what no socket can have."""
+        """Refuse what cannot be meant."""
         for name in ("otlp_grpc_port", "otlp_http_port", "port"):
             number = getattr(self, name)
             if not 0 <= number <= _LAST_PORT:
                 raise ValueError(f"{name}={number} is no port: 0 to {_LAST_PORT} are")
+        for name in ("retention_days", "retention_bytes", "aggregate_days"):
+            number = getattr(self, name)
+            if not 0 <= number < math.inf:
+                raise ValueError(f"{name}={number} is no amount: 0 keeps everything")
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:

@@ -16,6 +16,7 @@ from spanwise_collector.store.ledgers import (
 )
 from spanwise_collector.store.queue import Limits, Load
 from spanwise_collector.store.reader import Reader
+from spanwise_collector.store.retention import Policy, Retention
 from spanwise_collector.store.store import Store
 
 __all__ = [
@@ -32,7 +33,9 @@ __all__ = [
     "Load",
     "Malformed",
     "Overloaded",
+    "Policy",
     "Reader",
+    "Retention",
     "SegmentRow",
     "Sort",
     "Store",

@@ -5,12 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import duckdb
 
 from spanwise_collector.otlp.decode import Parcel
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.ledgers import LedgerRow
+
+Work: TypeAlias = Callable[[duckdb.DuckDBPyConnection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,15 @@ class Save:
     future: Future[None] = field(default_factory=Future)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Chore:
+    """A bounded step of housekeeping, which removes this many spans; resolves to how many seconds it took."""
+
+    work: Work
+    removes: int = 0
+    future: Future[float] = field(default_factory=Future)
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """What waits: requests, their bytes and spans."""
@@ -54,7 +69,7 @@ class Queue:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._deliveries: deque[Delivery] = deque()
-        self._saves: deque[Save] = deque()
+        self._saves: deque[Save | Chore] = deque()
         self._nbytes = 0
         self._spans = 0
         self._closed = False
@@ -72,14 +87,14 @@ class Queue:
             self._count(delivery.parcel, 1)
             self._changed.notify_all()
 
-    def save(self, save: Save) -> None:
-        """Queue ledgers; raises Overloaded after close."""
+    def save(self, save: Save | Chore) -> None:
+        """Queue ledgers, or a step of housekeeping; raises Overloaded after close."""
         with self._changed:
             self._refuse_if_closed()
             self._saves.append(save)
             self._changed.notify_all()
 
-    def take(self) -> tuple[list[Delivery], list[Save]]:
+    def take(self) -> tuple[list[Delivery], list[Save | Chore]]:
         """Wait for work and take as much as one commit may hold; two empty lists mean closed and drained."""
         with self._changed:
             self._changed.wait_for(lambda: self._deliveries or self._saves or self._closed)

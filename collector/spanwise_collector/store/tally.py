@@ -53,6 +53,11 @@ class Tally:
         self._count = Count(self._count.seq + 1, self._count.spans + spans)
         self._note()
 
+    def remove(self, spans: int) -> None:
+        """This many spans of committed batches are deleted."""
+        self._count = Count(self._count.seq, self._count.spans - spans)
+        self._note()
+
     def close(self) -> None:
         """Give up the file."""
         os.close(self._file)

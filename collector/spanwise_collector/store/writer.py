@@ -13,7 +13,7 @@ import duckdb
 
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
-from spanwise_collector.store.queue import Delivery, Queue, Save
+from spanwise_collector.store.queue import Chore, Delivery, Queue, Save
 from spanwise_collector.store.saving import retire, save
 from spanwise_collector.store.tally import Tally
 
@@ -48,7 +48,10 @@ class Writer:
             self._write(deliveries)
             self._queue.done(deliveries)
             for each in saves:
-                self._save(each)
+                if isinstance(each, Chore):
+                    self._chore(each)
+                else:
+                    self._save(each)
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
         try:
@@ -95,6 +98,16 @@ class Writer:
             _fail(request.future, error)
         else:
             _resolve(request.future, None)
+
+    def _chore(self, chore: Chore) -> None:
+        began = time.perf_counter()
+        try:
+            self._transact(lambda: chore.work(self._cursor))
+        except Exception as error:  # noqa: BLE001  # as in _write
+            _fail(chore.future, error)
+        else:
+            self._tally.remove(chore.removes)
+            _resolve(chore.future, time.perf_counter() - began)
 
     def _transact(self, work: Any) -> None:
         self._cursor.begin()
