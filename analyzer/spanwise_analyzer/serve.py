@@ -14,7 +14,8 @@ from dataclasses import fields, replace
 from typing import Never
 
 from spanwise_analyzer.server import Addresses, Server
-from spanwise_analyzer.settings import ServeSettings, variable
+from spanwise_analyzer.settings import ServeSettings, forward_headers, variable
+from spanwise_collector.forwarding import Forwarder, target
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import DatabaseInUse
 
@@ -28,28 +29,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = _parser(defaults).parse_args(arguments)
         settings = _settings(defaults, asked)
         receiving = _receiving(settings)
+        forwarder = _forwarder(settings)
     except ValueError as error:
         return _failed(str(error), _USAGE)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    return _serve(settings, receiving, as_json=asked.json)
+    return _serve(settings, receiving, forwarder, as_json=asked.json)
 
 
 def _parser(settings: ServeSettings) -> ArgumentParser:
     parser = ArgumentParser("spanwise serve", description="Receive spans, explain conversations, answer over HTTP.")
     for item in fields(settings):
         default = getattr(settings, item.name)
+        kind = type(ServeSettings.__dataclass_fields__[item.name].default)
+        several = kind is tuple
         parser.add_argument(
             f"--{item.name.replace('_', '-')}",
-            type=type(ServeSettings.__dataclass_fields__[item.name].default),
-            default=default,
-            help=f"{item.metadata['help']} (default {default}; {variable(item.name)})",
+            type=str if several else kind,
+            action="append" if several else "store",
+            default=None if several else default,
+            help=f"{item.metadata['help']} (default {default if default != () else 'none'}; {variable(item.name)})",
         )
     parser.add_argument("--json", action="store_true", help="print the bound addresses as one line of JSON")
     return parser
 
 
 def _settings(settings: ServeSettings, asked: Namespace) -> ServeSettings:
-    return replace(settings, **{item.name: getattr(asked, item.name) for item in fields(settings)})
+    given = {item.name: getattr(asked, item.name) for item in fields(settings)}
+    return replace(settings, **given | {"forward": tuple(asked.forward or settings.forward)})
 
 
 def _receiving(settings: ServeSettings) -> ReceiverSettings:
@@ -61,12 +67,17 @@ def _receiving(settings: ServeSettings) -> ReceiverSettings:
     )
 
 
-def _serve(settings: ServeSettings, receiving: ReceiverSettings, *, as_json: bool) -> int:
+def _forwarder(settings: ServeSettings) -> Forwarder | None:
+    targets = [target(url) for url in settings.forward]
+    return Forwarder(targets, forward_headers(os.environ)) if targets else None
+
+
+def _serve(settings: ServeSettings, receiving: ReceiverSettings, forwarder: Forwarder | None, *, as_json: bool) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        _run(Server.start(settings, receiving), settings, stop, as_json=as_json)
+        _run(Server.start(settings, receiving, forwarder), settings, stop, as_json=as_json)
     except (DatabaseInUse, OSError) as error:
         return _failed(str(error), 1)
     return _leave(0)

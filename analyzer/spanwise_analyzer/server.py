@@ -18,6 +18,7 @@ from spanwise_analyzer.books import Books
 from spanwise_analyzer.database import opened
 from spanwise_analyzer.health import Monitor
 from spanwise_analyzer.settings import ServeSettings
+from spanwise_collector.forwarding import Forwarder
 from spanwise_collector.receiver import Receiver
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Policy, Retention
@@ -50,11 +51,14 @@ class Server:
         self._parts = parts
 
     @classmethod
-    def start(cls, settings: ServeSettings, receiving: ReceiverSettings) -> Self:
+    def start(cls, settings: ServeSettings, receiving: ReceiverSettings, forwarder: Forwarder | None = None) -> Self:
         """Open the file and all ports; raises DatabaseInUse or OSError, and leaves nothing open then."""
         with ExitStack() as parts:
             with _binding():
                 listener = parts.enter_context(_listen(settings.host, settings.port))
+            if forwarder:
+                forwarder.start()
+                parts.callback(forwarder.stop, receiving.stop_grace_s)  # after the last commit
             store = opened(settings.db)
             parts.callback(store.close)
             books = Books(store)
@@ -62,17 +66,19 @@ class Server:
             policy = Policy(settings.retention_days, settings.retention_bytes, settings.aggregate_days)
             retention = Retention(store, policy, books.accounted)
             parts.callback(retention.stop)
-            receiver = Receiver(store, receiving)
+            receiver = Receiver(store, receiving, forwarder.offer if forwarder else None)
             with _binding():
                 bound = receiver.start()
-            monitor = Monitor(store, books, receiver.counts)
+            monitor = Monitor(store, books, receiver.counts, forwarder.counts if forwarder else dict)
             api = ApiThread(application(books, monitor), listener, drain_seconds=settings.drain_seconds)
             parts.callback(api.stop)
             parts.callback(receiver.stop)  # last in, first out: no new spans while the rest drains
+            addresses = Addresses(_url(listener, settings.host), bound.http, bound.grpc, str(settings.db))
+            if forwarder:
+                forwarder.refuse_own([addresses.api, addresses.otlp_http, addresses.otlp_grpc])
             books.start()
             retention.start()
             api.start()
-            addresses = Addresses(_url(listener, settings.host), bound.http, bound.grpc, str(settings.db))
             return cls(addresses, monitor, api, parts.pop_all())
 
     def wait(self, stop: threading.Event) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from spanwise_collector.forwarding import headers
+
 PREFIX = "SPANWISE_"
 _LAST_PORT = 65535
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -27,6 +29,9 @@ class ServeSettings:
     retention_bytes: int = field(default=0, metadata={"help": "bytes that the database may use, 0 for any number"})
     aggregate_days: float = field(
         default=0.0, metadata={"help": "days that answers and hourly sums outlive deleted spans, 0 for ever"}
+    )
+    forward: tuple[str, ...] = field(
+        default=(), metadata={"help": "OTLP endpoint that gets everything stored, http(s):// or grpc(s)://; repeatable"}
     )
     drain_seconds: float = field(default=20.0, metadata={"help": "longest wait for open requests at the end"})
 
@@ -60,6 +65,8 @@ def variable(name: str) -> str:
 
 def _parsed(cls: type[ServeSettings], name: str, text: str) -> Any:
     kind = type(getattr(cls(), name))
+    if issubclass(kind, tuple):
+        return tuple(text.replace(",", " ").split())
     try:
         return Path(text) if issubclass(kind, Path) else kind(text)
     except ValueError as error:
@@ -69,3 +76,12 @@ def _parsed(cls: type[ServeSettings], name: str, text: str) -> Any:
 def url(environ: Mapping[str, str]) -> str:
     """The server that the commands talk to: ``SPANWISE_URL`` or the default on this machine."""
     return environ.get(f"{PREFIX}URL") or DEFAULT_URL
+
+
+def forward_headers(environ: Mapping[str, str]) -> dict[str, str]:
+    """Headers for every target of ``--forward``; from the environment only, since everybody sees command lines."""
+    name = f"{PREFIX}FORWARD_HEADERS"
+    try:
+        return headers(environ.get(name, ""))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error

@@ -34,6 +34,8 @@ class Parcel:
     rejected: int
     nbytes: int
     message: str = ""
+    request: bytes = b""
+    """The request as protobuf where it came in another encoding."""
 
 
 def decode(request: bytes) -> Parcel:

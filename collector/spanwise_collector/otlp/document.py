@@ -54,7 +54,7 @@ def decode_document(body: bytes) -> Parcel:
         raise Malformed(f"not JSON: {error}") from error
     parcel = decode(body)
     message = "; ".join(filter(None, [parcel.message, *faults[:1]]))
-    return replace(parcel, rejected=parcel.rejected + len(faults), message=message)
+    return replace(parcel, rejected=parcel.rejected + len(faults), message=message, request=body)
 
 
 def _request(faults: list[str]) -> Read:

@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from spanwise_collector.otlp.decode import Malformed, Parcel, decode
 from spanwise_collector.store import Accepted, Overloaded, Store
 
 RETRY_AFTER_S: Final = (1, 3)  # 0 makes some exporters fire all their attempts at once
+
+
+Forward: TypeAlias = Callable[[bytes, int], None]  # a stored request as protobuf, and the spans in it
 
 
 class Outcome(StrEnum):
@@ -29,8 +32,9 @@ class Outcome(StrEnum):
 class Intake:
     """The way into the store; used by all receiving threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, forward: Forward | None = None) -> None:
         self._store = store
+        self._forward = forward
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
@@ -46,6 +50,8 @@ class Intake:
             self.count(transport, Outcome.REFUSED)
             raise
         future.add_done_callback(lambda done: self._count_spans(transport, done))
+        if self._forward:
+            future.add_done_callback(_passing_on(self._forward, parcel.request or body))
         return future
 
     def count(self, transport: str, outcome: Outcome, number: int = 1) -> None:
@@ -65,6 +71,16 @@ class Intake:
         accepted = done.result()
         self.count(transport, Outcome.ACCEPTED, accepted.spans)
         self.count(transport, Outcome.REJECTED, accepted.rejected)
+
+
+def _passing_on(forward: Forward, request: bytes) -> Callable[[Future[Accepted]], None]:
+    """Forwards the request once it is committed, and never otherwise."""
+
+    def pass_on(done: Future[Accepted]) -> None:
+        if not done.cancelled() and done.exception() is None and done.result().spans:
+            forward(request, done.result().spans)
+
+    return pass_on
 
 
 def retry_after_s() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spanwise_collector.receiver.intake import Intake
+from spanwise_collector.receiver.intake import Forward, Intake
 from spanwise_collector.receiver.rpc import GrpcServer
 from spanwise_collector.receiver.server import HttpServer
 from spanwise_collector.settings import ReceiverSettings
@@ -23,8 +23,8 @@ class Bound:
 class Receiver:
     """Takes OTLP in until it is stopped; the store stays open."""
 
-    def __init__(self, store: Store, settings: ReceiverSettings | None = None) -> None:
-        self._intake = Intake(store)
+    def __init__(self, store: Store, settings: ReceiverSettings | None = None, forward: Forward | None = None) -> None:
+        self._intake = Intake(store, forward)
         self._grpc = GrpcServer(self._intake, settings or ReceiverSettings())
         self._http = HttpServer(self._intake, settings or ReceiverSettings())
 
