@@ -48,7 +48,7 @@ def fill(cursor: duckdb.DuckDBPyConnection, ledgers: Sequence[int]) -> None:
 
 def condense(cursor: duckdb.DuckDBPyConnection, hour: int) -> None:
     """Make one row of all rows of this hour that have one key."""
-    rows = cursor.execute(_SUMMED, {"hour": hour}).to_arrow_table()
+    rows = cursor.sql(_SUMMED, params={"hour": hour}).to_arrow_table()
     cursor.execute("DELETE FROM hours WHERE hour = $hour", {"hour": hour})
     cursor.register("batch", rows)
     cursor.execute("INSERT INTO hours BY NAME SELECT * FROM batch")

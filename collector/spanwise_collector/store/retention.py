@@ -54,7 +54,7 @@ class Retention:
     before it was looked at.
     """
 
-    def __init__(self, store: Store, policy: Policy, accounted: Callable[[], int], *, every_s: float = 5.0) -> None:
+    def __init__(self, store: Store, policy: Policy, accounted: Callable[[], int], *, every_s: float = 2.0) -> None:
         self._store = store
         self._reader = store.reader()
         self._policy = policy

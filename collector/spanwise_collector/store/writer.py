@@ -103,8 +103,9 @@ class Writer:
         began = time.perf_counter()
         try:
             self._transact(lambda: chore.work(self._cursor))
-        except Exception as error:  # noqa: BLE001  # as in _write
-            _fail(chore.future, error)
+        except Exception as error:  # noqa: BLE001  # whoever asked for it hears of it
+            if chore.future.set_running_or_notify_cancel():
+                chore.future.set_exception(error)
         else:
             self._tally.remove(chore.removes)
             _resolve(chore.future, time.perf_counter() - began)
