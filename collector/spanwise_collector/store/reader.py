@@ -89,6 +89,11 @@ class Reader:
         used, whole = self._rows(_BLOCKS)[0]
         return used, whole
 
+    def thawed(self, conversation_ids: Sequence[str]) -> list[str]:
+        """Those of these conversations whose stored answer may still be replaced by a newer one."""
+        sql = "SELECT conversation_id FROM ledgers WHERE NOT frozen AND conversation_id IN (SELECT unnest($names))"
+        return [row[0] for row in self._rows(sql, {"names": list(conversation_ids)})]
+
     def loose_hours(self) -> list[int]:
         """Hours that several rows of one key have been added to."""
         return [row[0] for row in self._rows(LOOSE)]

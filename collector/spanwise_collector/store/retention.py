@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _DAY_NS: Final = 86_400_000_000_000
 _STEP_SPANS: Final = 65_536  # deleted at once: some 10 ms
 _STEP_S: Final = 0.03  # what a step of ledgers may take
-_FEWEST, _MOST = 8, 512  # ledgers in such a step
+_FEWEST, _MOST = 4, 256  # ledgers in such a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Retention:
         """Delete what the policy lets go now; returns the number of spans. Raises Ending or Overloaded at the end."""
         deleted = 0
         for old in merged(self._old(time.time_ns())):
-            self._freeze(self._reader.changed(old.first - 1, old.last))
+            self._freeze(self._reader.thawed(self._reader.changed(old.first - 1, old.last)))
             self._do(partial(pruning.drop, old=old), spans=old.spans)
             self._usage.freed(old.spans)
             deleted += old.spans

@@ -20,6 +20,7 @@ from spanwise_collector.store import (
     Retention,
     SegmentRow,
     Store,
+    pruning,
 )
 from spanwise_collector.store.hours import ERROR, HOUR_NS
 from spanwise_collector.store.usage import Usage
@@ -218,19 +219,20 @@ def test_answers_and_hours_go_when_their_own_time_is_over_and_others_stay(store:
 
 def test_deleting_frees_blocks_and_the_next_spans_use_them(tmp_path: Path, otlp: Any) -> None:
     store = Store.open(tmp_path / "spans.db")
-    bodies = [request(otlp, 512, seed=seed) for seed in range(8)]
+    store.chore(pruning.prepare).result(10)
+    bodies = [request(otlp, 256, seed=seed) for seed in range(4)]
     sizes = []
-    retention = Retention(store, Policy(nbytes=3_000_000), lambda: store.reader().seq() - 1)
-    for number in range(80):
-        store.submit(bodies[number % 8]).result(10)
-        if number % 10 == 9:
-            store._connection.execute("CHECKPOINT")
-            retention.round()
-            sizes.append(store.reader().blocks()[1])
+    retention = Retention(store, Policy(nbytes=4_000_000), lambda: store.reader().seq() - 1)
+    for _ in range(12):
+        for body in bodies:
+            store.submit(body).result(10)
+        store._connection.execute("CHECKPOINT")
+        retention.round()
+        sizes.append(store.reader().blocks()[1])
     left = store.reader().stored()
     store.close()
-    assert max(sizes) < 7_500_000  # 10 MB and more without
-    assert 4_096 < left < 20_480
+    assert max(sizes) < 10_000_000  # 14 MB without
+    assert left > 1024
 
 
 def test_what_was_deleted_but_is_not_free_yet_is_not_deleted_again() -> None:
