@@ -186,12 +186,15 @@ def test_the_original_bytes_go_compressed_with_the_headers_of_the_settings(tmp_p
     assert ("Bearer x", "application/x-protobuf") == (found["authorization"], found["content-type"])
 
 
-def test_what_is_refused_here_is_not_forwarded(tmp_path: Path, otlp: Any) -> None:
+def test_what_is_refused_or_cannot_be_stored_is_not_forwarded(tmp_path: Path, otlp: Any) -> None:
     with serving((200, {})) as web:
         with receiving(tmp_path / "a.db", forwarding(web.url)) as (store, front):
             with pytest.raises(urllib.error.HTTPError):
                 post(front, b"\xff\xff")
             post(front, b"")
+            store._connection.execute("DROP TABLE touches")
+            with pytest.raises(urllib.error.HTTPError):
+                post(front, otlp.body(otlp.span()))
             assert store.reader().seq() == 0
         assert web.came == []
 
