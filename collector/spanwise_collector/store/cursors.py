@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import duckdb
+import pyarrow as pa
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -23,6 +24,10 @@ class Cursors:
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
         """All rows of a query; its values go in as named parameters only."""
         return self._cursor().execute(sql, dict(parameters or {})).fetchall()
+
+    def table(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
+        """The same as an Arrow table."""
+        return self._cursor().sql(sql, params=dict(parameters)).to_arrow_table()
 
     def close(self) -> None:
         """Close what every thread reads by: the engine's own threads live as long as any cursor is open."""

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import duckdb
+import pyarrow as pa
 
-from spanwise_collector.store.hours import HOUR_NS, fill
+from spanwise_collector.store import hours
 from spanwise_collector.store.ledgers import Range
 
 _TABLES: Final = ("spans", "touches", "mcp_clients", "mcp_servers")
-_THAWED: Final = "SELECT id FROM ledgers WHERE NOT frozen AND conversation_id IN (SELECT unnest($names))"
+_THESE: Final = "NOT frozen AND id BETWEEN $first AND $last AND list_contains($ids, id)"
+_THAWED: Final = f"SELECT count(*) FROM ledgers WHERE {_THESE}"  # noqa: S608  # constants
 _OLD: Final = "frozen AND (seq < $seq OR started_ns < $started_ns)"
 
 
@@ -20,22 +22,24 @@ def prepare(cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute("SET GLOBAL max_vacuum_tasks = 0")
 
 
-def freeze(cursor: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
-    """Keep these conversations' answers as they are, whatever becomes of their spans; their segments become hours."""
-    ids = [row[0] for row in cursor.execute(_THAWED, {"names": names}).fetchall()]
-    if not ids:
+def freeze(cursor: duckdb.DuckDBPyConnection, ledgers: Sequence[int], hourly: pa.Table) -> None:
+    """Keep these answers as they are, whatever becomes of their spans; their segments become ``hourly``.
+
+    Nothing happens where one of them was replaced meanwhile: it has another number, and the hours are not its own.
+    """
+    found = {"ids": ledgers, "first": min(ledgers), "last": max(ledgers)}
+    if cursor.execute(_THAWED, found).fetchall() != [(len(ledgers),)]:
         return
-    found = {"ids": ids, "first": min(ids), "last": max(ids)}
-    fill(cursor, ids)
+    hours.add(cursor, hourly)
     cursor.execute("DELETE FROM segments WHERE ledger BETWEEN $first AND $last AND list_contains($ids, ledger)", found)
-    cursor.execute("UPDATE ledgers SET frozen = true WHERE list_contains($ids, id)", {"ids": ids})
+    cursor.execute(f"UPDATE ledgers SET frozen = true WHERE {_THESE}", found)  # noqa: S608  # constants
 
 
 def drop(cursor: duckdb.DuckDBPyConnection, old: Range) -> None:
     """Delete whole batches with everything that was noted of them; resources and scopes stay, there are few."""
     bounds = {"first": old.first, "last": old.last}
     for table in _TABLES:
-        cursor.execute(f"DELETE FROM {table} WHERE seq BETWEEN $first AND $last", bounds)  # noqa: S608  # constants
+        cursor.execute(f"DELETE FROM {table} WHERE seq BETWEEN $first AND $last", bounds)  # noqa: S608  # as above
     # The newest batch leaves its row behind: numbers go on from there.
     within = "seq BETWEEN $first AND $last"
     cursor.execute(f"DELETE FROM batches WHERE {within} AND seq < (SELECT max(seq) FROM batches)", bounds)  # noqa: S608
@@ -49,4 +53,4 @@ def forget_answers(cursor: duckdb.DuckDBPyConnection, *, before_seq: int = 0, st
 
 def forget_hours(cursor: duckdb.DuckDBPyConnection, before_ns: int) -> None:
     """Delete hours that ended before this time."""
-    cursor.execute("DELETE FROM hours WHERE hour < $hour", {"hour": before_ns // HOUR_NS})
+    cursor.execute("DELETE FROM hours WHERE hour < $hour", {"hour": before_ns // hours.HOUR_NS})

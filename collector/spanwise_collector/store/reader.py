@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
+import pyarrow as pa
+
 from spanwise_collector.otlp import value
 from spanwise_collector.span import Attributes, Span
 from spanwise_collector.store import listing
 from spanwise_collector.store.attributing import attribution, outlived
 from spanwise_collector.store.cursors import Cursors
-from spanwise_collector.store.hours import LOOSE
+from spanwise_collector.store.hours import ACTIVE, HOURLY, LOOSE
 from spanwise_collector.store.join import joined
 from spanwise_collector.store.ledgers import (
     AttributionRow,
@@ -37,6 +39,10 @@ _HOLDING: Final = """
     FROM (SELECT seq, sum(spans) OVER (ORDER BY seq) - spans AS before FROM batches WHERE spans > 0)
     WHERE before < $spans
 """
+_THAWED: Final = """
+    SELECT id FROM ledgers
+    WHERE NOT frozen AND conversation_id IN (SELECT unnest($names)) ORDER BY id LIMIT $limit
+"""
 _TOUCHED: Final = "SELECT DISTINCT trace_id FROM touches WHERE seq > $after AND seq <= $upto"
 _NAMES: Final = """
     SELECT trace_id, list(DISTINCT conversation_id ORDER BY conversation_id)
@@ -50,6 +56,7 @@ class Reader:
     """Reads the store; may be used by any number of threads, each has its own cursor."""
 
     def __init__(self, cursors: Cursors) -> None:
+        self._cursors = cursors
         self._rows = cursors.rows
         self._resource = lru_cache(maxsize=4096)(self._read_resource)
         self._scope = lru_cache(maxsize=4096)(self._read_scope)
@@ -89,10 +96,14 @@ class Reader:
         used, whole = self._rows(_BLOCKS)[0]
         return used, whole
 
-    def thawed(self, conversation_ids: Sequence[str]) -> list[str]:
-        """Those of these conversations whose stored answer may still be replaced by a newer one."""
-        sql = "SELECT conversation_id FROM ledgers WHERE NOT frozen AND conversation_id IN (SELECT unnest($names))"
-        return [row[0] for row in self._rows(sql, {"names": list(conversation_ids)})]
+    def thawed(self, conversation_ids: Sequence[str], *, limit: int) -> list[int]:
+        """Some of those stored accounts of these conversations that may still be replaced by newer ones."""
+        return [row[0] for row in self._rows(_THAWED, {"names": list(conversation_ids), "limit": limit})]
+
+    def hourly(self, ledgers: Sequence[int]) -> pa.Table:
+        """The hours that the segments of these accounts add up to, as rows of the table."""
+        bounds = {"ids": list(ledgers), "first": min(ledgers), "last": max(ledgers), "active": ACTIVE}
+        return self._cursors.table(HOURLY, bounds)
 
     def loose_hours(self) -> list[int]:
         """Hours that several rows of one key have been added to."""

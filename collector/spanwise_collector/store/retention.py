@@ -21,8 +21,7 @@ _log = logging.getLogger(__name__)
 
 _DAY_NS: Final = 86_400_000_000_000
 _STEP_SPANS: Final = 65_536  # deleted at once: some 10 ms
-_STEP_S: Final = 0.03  # what a step of ledgers may take
-_FEWEST, _MOST = 4, 256  # ledgers in such a step
+_STEP_LEDGERS: Final = 256  # frozen at once: likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,6 @@ class Retention:
         self._accounted = accounted
         self._every_s = every_s
         self._usage = Usage(self._reader.blocks)
-        self._ledgers = _FEWEST
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spanwise-retention", daemon=True)
 
@@ -80,7 +78,7 @@ class Retention:
         """Delete what the policy lets go now; returns the number of spans. Raises Ending or Overloaded at the end."""
         deleted = 0
         for old in merged(self._old(time.time_ns())):
-            self._freeze(self._reader.thawed(self._reader.changed(old.first - 1, old.last)))
+            self._freeze(self._reader.changed(old.first - 1, old.last))
             self._do(partial(pruning.drop, old=old), spans=old.spans)
             self._usage.freed(old.spans)
             deleted += old.spans
@@ -116,11 +114,8 @@ class Retention:
         return self._reader.batches(min(last, self._accounted()))
 
     def _freeze(self, names: Sequence[str]) -> None:
-        at = 0
-        while at < len(names):
-            took = self._do(partial(pruning.freeze, names=names[at : at + self._ledgers]))
-            at += self._ledgers
-            self._ledgers = max(_FEWEST, self._ledgers // 2) if took > _STEP_S else min(_MOST, self._ledgers * 2)
+        while ledgers := self._reader.thawed(names, limit=_STEP_LEDGERS):
+            self._do(partial(pruning.freeze, ledgers=ledgers, hourly=self._reader.hourly(ledgers)))
 
     def _tidy(self) -> None:
         for hour in self._reader.loose_hours():
@@ -137,7 +132,7 @@ class Retention:
             self._do(partial(pruning.forget_hours, before_ns=before_ns))
 
     def _do(self, work: Work, *, spans: int = 0) -> float:
-        """Have the writer do this between two commits; returns how many seconds that took."""
+        """Have the writer do this between two commits; returns the seconds that took."""
         if self._ending.is_set():
             raise Ending
         return self._store.chore(work, removes=spans).result()
