@@ -27,6 +27,13 @@ class Unknown(HTTPException):
         super().__init__(404, detail)
 
 
+class Gone(HTTPException):
+    """What was asked for was in the store once."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(410, detail)
+
+
 class Invalid(HTTPException):
     """A parameter has a value that cannot be meant."""
 

@@ -9,12 +9,13 @@ import signal
 import sys
 import threading
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any, Never
 
 from spanwise_analyzer.server import Addresses, Server
-from spanwise_analyzer.settings import ServeSettings, variable
+from spanwise_analyzer.settings import ServeSettings, forward_headers, variable
+from spanwise_collector.forwarding import Forwarder, target
 from spanwise_collector.receiver import Entrance
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import DatabaseInUse
@@ -30,12 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = _settings(defaults, asked)
         receiving = _receiving(settings)
         entrance = Entrance.of(receiving)
+        forwarder = _forwarder(settings)
     except ValueError as error:
         return _failed(str(error), _USAGE)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     if entrance.warning:
         _complain(f"WARNING: {entrance.warning}")
-    return _serve(settings, receiving, entrance, as_json=asked.json)
+    return _serve(lambda: Server.start(settings, receiving, entrance, forwarder), as_json=asked.json)
 
 
 def _parser(settings: ServeSettings) -> ArgumentParser:
@@ -43,19 +45,18 @@ def _parser(settings: ServeSettings) -> ArgumentParser:
     for item in fields(settings):
         default = getattr(settings, item.name)
         kind = type(ServeSettings.__dataclass_fields__[item.name].default)
-        how: dict[str, Any] = {"action": BooleanOptionalAction} if kind is bool else {"type": kind}
         parser.add_argument(
             f"--{item.name.replace('_', '-')}",
-            default=default,
             help=f"{item.metadata['help']} (default {default or 'none'}; {variable(item.name)})",
-            **how,
+            **_how(kind, default),
         )
     parser.add_argument("--json", action="store_true", help="print the bound addresses as one line of JSON")
     return parser
 
 
 def _settings(settings: ServeSettings, asked: Namespace) -> ServeSettings:
-    return replace(settings, **{item.name: getattr(asked, item.name) for item in fields(settings)})
+    given = {item.name: getattr(asked, item.name) for item in fields(settings)}
+    return replace(settings, **given | {"forward": tuple(asked.forward or settings.forward)})
 
 
 def _receiving(settings: ServeSettings) -> ReceiverSettings:
@@ -63,12 +64,23 @@ def _receiving(settings: ServeSettings) -> ReceiverSettings:
     return ReceiverSettings.from_environ(os.environ, **{name: getattr(settings, name) for name in shared})
 
 
-def _serve(settings: ServeSettings, receiving: ReceiverSettings, entrance: Entrance, *, as_json: bool) -> int:
+def _how(kind: type, default: object) -> dict[str, Any]:
+    if kind is tuple:
+        return {"action": "append", "default": None}
+    return {"action": BooleanOptionalAction, "default": default} if kind is bool else {"type": kind, "default": default}
+
+
+def _forwarder(settings: ServeSettings) -> Forwarder | None:
+    targets = [target(url) for url in settings.forward]
+    return Forwarder(targets, forward_headers(os.environ)) if targets else None
+
+
+def _serve(start: Callable[[], Server], *, as_json: bool) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        _run(Server.start(settings, receiving, entrance), stop, as_json=as_json)
+        _run(start(), stop, as_json=as_json)
     except (DatabaseInUse, OSError) as error:
         return _failed(str(error), 1)
     return _leave(0)

@@ -18,8 +18,10 @@ from spanwise_analyzer.database import opened
 from spanwise_analyzer.guarding import guarded
 from spanwise_analyzer.health import Monitor
 from spanwise_analyzer.settings import ServeSettings
+from spanwise_collector.forwarding import Forwarder
 from spanwise_collector.receiver import Entrance, Guard, Receiver, context_factory
 from spanwise_collector.settings import ReceiverSettings
+from spanwise_collector.store import Policy, Retention
 
 _POLL_S = 0.5
 _TAKEN = "is another `spanwise serve` running? choose another port with --port / --otlp-http-port / --otlp-grpc-port"
@@ -49,19 +51,32 @@ class Server:
         self._parts = parts
 
     @classmethod
-    def start(cls, settings: ServeSettings, receiving: ReceiverSettings, entrance: Entrance) -> Self:
+    def start(
+        cls,
+        settings: ServeSettings,
+        receiving: ReceiverSettings,
+        entrance: Entrance,
+        forwarder: Forwarder | None = None,
+    ) -> Self:
         """Open the file and all ports; raises DatabaseInUse or OSError, and leaves nothing open then."""
         with ExitStack() as parts:
             with _binding():
                 listener = parts.enter_context(_listen(settings.host, settings.port))
+            if forwarder:
+                forwarder.start()
+                parts.callback(forwarder.stop, receiving.stop_grace_s)  # after the last commit
             store = opened(settings.db)
             parts.callback(store.close)
             books = Books(store)
             parts.callback(books.close)
-            receiver = Receiver(store, receiving, entrance)
+            policy = Policy(settings.retention_days, settings.retention_bytes, settings.aggregate_days)
+            retention = Retention(store, policy, books.accounted)
+            parts.callback(retention.stop)
+            receiver = Receiver(store, receiving, entrance, forward=forwarder.offer if forwarder else None)
             with _binding():
                 bound = receiver.start()
-            monitor = Monitor(store, books, receiver.counts, receiver.redactions)
+            forwarded = forwarder.counts if forwarder else dict
+            monitor = Monitor(store, books, receiver.counts, receiver.redactions, forwarded)
             queries = store.queries() if settings.sql else None
             if queries is not None:
                 parts.callback(queries.close)
@@ -69,11 +84,14 @@ class Server:
             api = ApiThread(app, listener, entrance, drain_seconds=settings.drain_seconds)
             parts.callback(api.stop)
             parts.callback(receiver.stop)  # last in, first out: no new spans while the rest drains
-            books.start()
-            api.start()
             addresses = Addresses(
                 _url(listener, settings.host, entrance.scheme), bound.http, bound.grpc, str(settings.db)
             )
+            if forwarder:
+                forwarder.refuse_own([addresses.api, addresses.otlp_http, addresses.otlp_grpc])
+            books.start()
+            retention.start()
+            api.start()
             return cls(addresses, monitor, api, parts.pop_all())
 
     def wait(self, stop: threading.Event) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from spanwise_collector.forwarding import headers
 from spanwise_collector.settings import flag
 
 PREFIX = "SPANWISE_"
@@ -23,6 +25,14 @@ class ServeSettings:
     otlp_grpc_port: int = field(default=4317, metadata={"help": "OTLP/gRPC port, 0 for any"})
     otlp_http_port: int = field(default=4318, metadata={"help": "OTLP/HTTP port, 0 for any"})
     port: int = field(default=4320, metadata={"help": "port of API and page, 0 for any"})
+    retention_days: float = field(default=0.0, metadata={"help": "days that spans are kept, 0 for ever"})
+    retention_bytes: int = field(default=0, metadata={"help": "bytes that the database may use, 0 for any number"})
+    aggregate_days: float = field(
+        default=0.0, metadata={"help": "days that answers and hourly sums outlive deleted spans, 0 for ever"}
+    )
+    forward: tuple[str, ...] = field(
+        default=(), metadata={"help": "OTLP endpoint that gets everything stored, http(s):// or grpc(s)://; repeatable"}
+    )
     drain_seconds: float = field(default=20.0, metadata={"help": "longest wait for open requests at the end"})
     token_file: str = field(
         default="", metadata={"help": "file of bearer tokens, one a line, read again when it changes"}
@@ -41,11 +51,15 @@ class ServeSettings:
     sql: bool = field(default=False, metadata={"help": "answer read-only SQL at POST /api/v1/query"})
 
     def __post_init__(self) -> None:
-        """Refuse what no socket can have."""
+        """Refuse what cannot be meant."""
         for name in ("otlp_grpc_port", "otlp_http_port", "port"):
             number = getattr(self, name)
             if not 0 <= number <= _LAST_PORT:
                 raise ValueError(f"{name}={number} is no port: 0 to {_LAST_PORT} are")
+        for name in ("retention_days", "retention_bytes", "aggregate_days"):
+            number = getattr(self, name)
+            if not 0 <= number < math.inf:
+                raise ValueError(f"{name}={number} is no amount: 0 keeps everything")
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
@@ -61,6 +75,8 @@ def variable(name: str) -> str:
 
 def _parsed(cls: type[ServeSettings], name: str, text: str) -> Any:
     kind = type(getattr(cls(), name))
+    if issubclass(kind, tuple):
+        return tuple(text.replace(",", " ").split())
     try:
         if kind is bool:
             return flag(text)
@@ -77,3 +93,12 @@ def url(environ: Mapping[str, str]) -> str:
 def token(environ: Mapping[str, str]) -> str:
     """What the commands show to the server: ``SPANWISE_TOKEN``, empty for nothing."""
     return environ.get(f"{PREFIX}TOKEN", "")
+
+
+def forward_headers(environ: Mapping[str, str]) -> dict[str, str]:
+    """Headers for every target of ``--forward``; from the environment only, since everybody sees command lines."""
+    name = f"{PREFIX}FORWARD_HEADERS"
+    try:
+        return headers(environ.get(name, ""))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error

@@ -53,6 +53,8 @@ class Parcel:
     nbytes: int
     message: str = ""
     cuts: Mapping[Cut, int] = field(default_factory=dict)
+    request: bytes = b""
+    """The request as protobuf where that is not what was sent: JSON, or what was mended, redacted or cut."""
 
 
 def decode(request: bytes, limits: SpanLimits = UNLIMITED, *, redact: Redact | None = None) -> Parcel:
@@ -61,7 +63,7 @@ def decode(request: bytes, limits: SpanLimits = UNLIMITED, *, redact: Redact | N
     Texts that are no UTF-8 are mended and spans over a limit are cut, where protobuf would refuse everything.
     ``redact`` takes out of its bytes what must not be kept (redaction.py).
     """
-    nbytes = len(request)
+    sent = request
     cuts: Counter[Cut] = Counter()
     try:
         column = _column(request)
@@ -79,7 +81,7 @@ def decode(request: bytes, limits: SpanLimits = UNLIMITED, *, redact: Redact | N
     kept = int(valid.sum())
     rejected = len(valid) - kept
     message = "; ".join([*([BAD_IDS] if rejected else []), *words(cuts)])
-    return Parcel(column, kept, rejected, nbytes, message, cuts)
+    return Parcel(column, kept, rejected, len(sent), message, cuts, b"" if request is sent else request)
 
 
 def _column(request: bytes) -> pa.ListArray:

@@ -69,7 +69,11 @@ def decode_document(body: bytes, limits: SpanLimits = UNLIMITED, *, redact: Reda
     deep = Counter({Cut.DEPTH: findings.deep} if findings.deep else {})
     message = "; ".join(filter(None, [parcel.message, *findings.faults[:1], *words(deep)]))
     return replace(
-        parcel, rejected=parcel.rejected + len(findings.faults), message=message, cuts=deep + Counter(parcel.cuts)
+        parcel,
+        rejected=parcel.rejected + len(findings.faults),
+        message=message,
+        cuts=deep + Counter(parcel.cuts),
+        request=parcel.request or body,
     )
 
 

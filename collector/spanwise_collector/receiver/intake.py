@@ -21,6 +21,9 @@ Reading: TypeAlias = Callable[..., Parcel]
 RETRY_AFTER_S: Final = (1, 3)  # 0 makes some exporters fire all their attempts at once
 
 
+Forward: TypeAlias = Callable[[bytes, int], None]  # a stored request as protobuf, and the spans in it
+
+
 class Outcome(StrEnum):
     """What became of spans and requests; with Cut (limits.py) what is counted."""
 
@@ -40,10 +43,17 @@ _ITEMS: Final = {METRICS.name: Outcome.DATA_POINTS, LOGS.name: Outcome.LOG_RECOR
 class Intake:
     """The way into the store; used by all receiving threads."""
 
-    def __init__(self, store: Store, limits: SpanLimits = UNLIMITED, redaction: Redaction | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        limits: SpanLimits = UNLIMITED,
+        redaction: Redaction | None = None,
+        forward: Forward | None = None,
+    ) -> None:
         self._store = store
         self._limits = limits
         self._redact = redaction.redacted if redaction else None
+        self._forward = forward
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
@@ -56,6 +66,8 @@ class Intake:
             self.count(transport, Outcome.REFUSED_SPANS, parcel.spans)
             raise
         future.add_done_callback(lambda done: self._count_spans(transport, parcel, done))
+        if self._forward:
+            future.add_done_callback(_passing_on(self._forward, parcel.request or body))
         return future
 
     def set_aside(self, body: bytes, transport: str, signal: Signal, *, document: bool = False) -> None:
@@ -81,6 +93,16 @@ class Intake:
         self.count(transport, Outcome.REJECTED, parcel.rejected)
         for cut, number in parcel.cuts.items():
             self.count(transport, cut, number)
+
+
+def _passing_on(forward: Forward, request: bytes) -> Callable[[Future[Accepted]], None]:
+    """Forwards the request once it is committed, and never otherwise."""
+
+    def pass_on(done: Future[Accepted]) -> None:
+        if not done.cancelled() and done.exception() is None and done.result().spans:
+            forward(request, done.result().spans)
+
+    return pass_on
 
 
 def retry_after_s() -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spanwise_collector.otlp.limits import SpanLimits
 from spanwise_collector.receiver.entrance import Entrance
-from spanwise_collector.receiver.intake import Intake
+from spanwise_collector.receiver.intake import Forward, Intake
 from spanwise_collector.receiver.rpc import GrpcServer
 from spanwise_collector.receiver.server import HttpServer
 from spanwise_collector.settings import ReceiverSettings
@@ -26,11 +26,16 @@ class Receiver:
     """Takes OTLP in until it is stopped; the store stays open."""
 
     def __init__(
-        self, store: Store, settings: ReceiverSettings | None = None, entrance: Entrance | None = None
+        self,
+        store: Store,
+        settings: ReceiverSettings | None = None,
+        entrance: Entrance | None = None,
+        *,
+        forward: Forward | None = None,
     ) -> None:
         settings = settings or ReceiverSettings()
         entrance = entrance or Entrance.of(settings)
-        self._intake = Intake(store, _limits(settings), entrance.redaction)
+        self._intake = Intake(store, _limits(settings), entrance.redaction, forward)
         self._redaction = entrance.redaction
         self._grpc = GrpcServer(self._intake, settings, entrance)
         self._http = HttpServer(self._intake, settings, entrance)

@@ -20,6 +20,7 @@ from spanwise_collector.store.permit import Refused, place
 from spanwise_collector.store.query import Busy, Exhausted, Queries, QueryLimits, Rows, Scalar
 from spanwise_collector.store.queue import Limits, Load
 from spanwise_collector.store.reader import Reader
+from spanwise_collector.store.retention import Policy, Retention
 from spanwise_collector.store.store import Store
 
 __all__ = [
@@ -41,10 +42,12 @@ __all__ = [
     "Load",
     "Malformed",
     "Overloaded",
+    "Policy",
     "Queries",
     "QueryLimits",
     "Reader",
     "Refused",
+    "Retention",
     "Rows",
     "Scalar",
     "SegmentRow",

@@ -55,7 +55,8 @@ class Cursors:
 
     def table(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
         """As ``rows``, in columns."""
-        return self._cursor().sql(sql, params=dict(parameters or {})).to_arrow_table()
+        with self._reads():
+            return self._cursor().sql(sql, params=dict(parameters or {})).to_arrow_table()
 
     def close(self) -> None:
         """Close what every thread reads by: the engine's own threads live as long as any cursor is open."""

@@ -37,7 +37,8 @@ def conditions(filters: LedgerFilter, known: Mapping[str, str]) -> tuple[str, di
 def ledger(rows: Query, conversation_id: str) -> StoredLedger | None:
     """The stored account of one conversation."""
     found = rows(
-        "SELECT conversation_id, seq, answer FROM ledgers WHERE conversation_id = $id", {"id": conversation_id}
+        "SELECT conversation_id, seq, answer, frozen FROM ledgers WHERE conversation_id = $id",
+        {"id": conversation_id},
     )
     return StoredLedger(*found[0]) if found else None
 
@@ -61,7 +62,7 @@ def ledgers(rows: Query, filters: LedgerFilter, *, sort: Sort, limit: int, curso
 def answers(rows: Query, filters: LedgerFilter, *, limit: int) -> list[StoredLedger]:
     """Stored answers, latest first."""
     where, values = conditions(filters, CONDITIONS)
-    columns, order = "conversation_id, seq, answer", "started_ns DESC, conversation_id"
+    columns, order = "conversation_id, seq, answer, frozen", "started_ns DESC, conversation_id"
     sql = f"SELECT {columns} FROM ledgers WHERE {where} ORDER BY {order} LIMIT $limit"  # noqa: S608  # as above
     return [StoredLedger(*row) for row in rows(sql, {**values, "limit": limit})]
 

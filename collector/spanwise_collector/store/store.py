@@ -13,7 +13,7 @@ from spanwise_collector.store.database import Database
 from spanwise_collector.store.ledgers import LedgerRow
 from spanwise_collector.store.opening import Config
 from spanwise_collector.store.query import Queries, QueryLimits
-from spanwise_collector.store.queue import Delivery, Limits, Load, Queue, Save
+from spanwise_collector.store.queue import Chore, Delivery, Limits, Load, Queue, Save, Work
 from spanwise_collector.store.reader import Reader
 from spanwise_collector.store.tally import Tally
 from spanwise_collector.store.writer import Writer
@@ -79,6 +79,12 @@ class Store:
     def _save(self, save: Save) -> Future[None]:
         self._queue.save(save)
         return save.future
+
+    def chore(self, work: Work, *, removes: int = 0) -> Future[float]:
+        """Have the writer do a short piece of housekeeping, which removes this many spans, in a transaction."""
+        chore = Chore(work, removes)
+        self._queue.save(chore)
+        return chore.future
 
     def reader(self) -> Reader:
         """The reader; each thread that calls it reads by its own cursor."""

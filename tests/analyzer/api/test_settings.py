@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,13 @@ def test_variables_are_read_by_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("SPANWISE_PORT", "many"), ("SPANWISE_DRAIN_SECONDS", "soon"), ("SPANWISE_SQL", "perhaps")]
+    ("name", "value"),
+    [
+        ("SPANWISE_PORT", "many"),
+        ("SPANWISE_DRAIN_SECONDS", "soon"),
+        ("SPANWISE_SQL", "perhaps"),
+        ("SPANWISE_RETENTION_BYTES", "1GB"),
+    ],
 )
 def test_a_value_that_cannot_be_meant_is_named_with_its_variable(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{name}='{value}'"):
@@ -36,3 +44,15 @@ def test_a_port_beyond_the_last_is_refused() -> None:
 def test_commands_ask_the_server_that_the_environment_names() -> None:
     assert url({}) == "http://127.0.0.1:4320"
     assert url({"SPANWISE_URL": "http://127.0.0.1:9"}) == "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("name", ["retention_days", "retention_bytes", "aggregate_days"])
+def test_an_amount_below_nothing_is_refused(name: str) -> None:
+    amount: dict[str, Any] = {name: -1}
+    with pytest.raises(ValueError, match=f"{name}=-1"):
+        replace(ServeSettings(), **amount)
+
+
+def test_several_targets_are_set_apart_by_commas_or_spaces() -> None:
+    found = ServeSettings.from_environ({"SPANWISE_FORWARD": "http://a, grpc://b:1 http://c"})
+    assert found.forward == ("http://a", "grpc://b:1", "http://c")
