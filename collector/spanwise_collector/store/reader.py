@@ -35,7 +35,10 @@ _SPANS: Final = f"""
     SELECT {", ".join(COLUMNS)} FROM spans
     WHERE seq IN (SELECT unnest($seqs)) AND trace_id IN (SELECT unnest($traces))
 """  # noqa: S608  # COLUMNS is a constant
-_BLOCKS: Final = "SELECT used_blocks * block_size, total_blocks * block_size FROM pragma_database_size() WHERE database_name = current_database()"
+_BLOCKS: Final = """
+    SELECT used_blocks * block_size, total_blocks * block_size FROM pragma_database_size()
+    WHERE database_name = current_database()
+"""
 _HOLDING: Final = """
     SELECT coalesce(max(seq), 0)
     FROM (SELECT seq, sum(spans) OVER (ORDER BY seq) - spans AS before FROM batches WHERE spans > 0)
