@@ -108,8 +108,9 @@ class Writer:
             _resolve(delivery.future, Accepted(parcel.spans, parcel.rejected, parcel.message))
 
     def _append(self, rowsets: Sequence[Rowset]) -> None:
-        seq, now = self._tally.seq + 1, time.time_ns()
-        spans = self._transact(lambda: self._rows.append(rowsets, seq=seq, arrived_ns=now))
+        now = time.time_ns()
+        # The number is read within: opening the file anew may show that the last commit was durable after all.
+        spans = self._transact(lambda: self._rows.append(rowsets, seq=self._tally.seq + 1, arrived_ns=now))
         self._rows.keep()
         self._tally.add(spans)
         self._unmoved += spans
