@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from spanwise_analyzer import filing
+from spanwise_analyzer import filing, outlived
 from spanwise_analyzer.account import account
 from spanwise_analyzer.ledger import Ledger
 from spanwise_analyzer.shapes import dump
@@ -56,16 +56,28 @@ class Books:
         reader = self.store.reader()
         if not reader.has(conversation_id):
             return None
-        fresh = self._fresh(reader, conversation_id)
-        if fresh is not None:
-            return fresh
-        with self._locks[hash(conversation_id) % _LOCKS]:
-            return self._fresh(reader, conversation_id) or self._computed(reader, conversation_id)
+        found = self._fresh(reader, conversation_id)
+        if found is None:
+            with self._locks[hash(conversation_id) % _LOCKS]:
+                found = self._fresh(reader, conversation_id) or self._computed(reader, conversation_id)
+        # Asked last: where retention came in between, not all of the spans may have been read.
+        frozen = self._frozen(reader, conversation_id)
+        return found if frozen is None else outlived.marked(frozen)
 
     def ledger(self, conversation_id: str) -> Ledger | None:
-        """The ledger itself, computed anew; None if no such conversation is known."""
+        """The ledger itself, computed anew; None if no such conversation is known, or its raw spans are gone."""
+        if self.gone(conversation_id):
+            return None
         spans = self.store.reader().spans(conversation_id)
         return account(conversation_id, spans) if spans else None
+
+    def gone(self, conversation_id: str) -> bool:
+        """Whether spans of this conversation are deleted, so that only its answer is left."""
+        return self._frozen(self.store.reader(), conversation_id) is not None
+
+    def accounted(self) -> int:
+        """The batch up to which every conversation has been computed."""
+        return self._seen
 
     def refresh(self) -> None:
         """Compute every conversation touched since the last round; at once if nothing was."""
@@ -104,11 +116,16 @@ class Books:
             log.exception("conversation %r could not be computed", conversation_id)
         return None
 
+    def _frozen(self, reader: Reader, conversation_id: str) -> bytes | None:
+        stored = reader.ledger(conversation_id)
+        return stored.answer if stored and stored.frozen else None
+
     def _fresh(self, reader: Reader, conversation_id: str) -> bytes | None:
         stored = reader.ledger(conversation_id)
-        if stored is None or not stored.answer.endswith(_seal()):
-            return None
-        return stored.answer if stored.seq >= reader.conversation_seq(conversation_id) else None
+        if stored is None or stored.frozen:
+            return stored.answer if stored else None
+        sound = stored.answer.endswith(_seal()) and stored.seq >= reader.conversation_seq(conversation_id)
+        return stored.answer if sound else None
 
     def _computed(self, reader: Reader, conversation_id: str) -> bytes | None:
         row = compute(reader, conversation_id, seq=reader.seq())

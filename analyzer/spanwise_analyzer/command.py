@@ -1,15 +1,16 @@
-"""What ``report`` and ``top`` share: one source, one line per error, JSON or a terminal."""
+"""What the reading commands share: one source, one line per error, JSON or a terminal."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from spanwise_analyzer import client, settings
+from spanwise_analyzer import moment as times
 from spanwise_collector.store import DatabaseInUse
 
 Body: TypeAlias = Callable[[Namespace, client.Source], int]
@@ -19,7 +20,7 @@ FAILED = 1
 def parser(name: str, description: str) -> ArgumentParser:
     """A parser with the options that every reading command has."""
     found = ArgumentParser(f"spanwise {name}", description=description)
-    client.options(found, url=settings.url(os.environ))
+    client.options(found, url=settings.url(os.environ), token=settings.token(os.environ))
     found.add_argument("--json", action="store_true", help="print the answer as JSON")
     return found
 
@@ -35,6 +36,15 @@ def run(parser: ArgumentParser, arguments: Sequence[str] | None, body: Body) -> 
         return FAILED
     except (client.Unavailable, DatabaseInUse, OSError) as error:
         return failed(parser, str(error))
+
+
+def moment(text: str) -> str:
+    """A point in time as people write it, for argparse."""
+    try:
+        times.parse(text, now_ns=0)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
 
 
 def failed(parser: ArgumentParser, message: str) -> int:

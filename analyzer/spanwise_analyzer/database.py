@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spanwise_collector.store import DatabaseInUse, Store
+from spanwise_collector.store import DatabaseInUse, Limits, Store
 
 
-def opened(db: Path) -> Store:
+def opened(db: Path, limits: Limits | None = None) -> Store:
     """The store in this file; raises DatabaseInUse, or OSError with what the engine says in one line."""
     try:
-        return Store.open(db)
+        return Store.open(db, limits)
     except DatabaseInUse:
         raise
     except Exception as error:  # the engine's own errors are known to the store alone

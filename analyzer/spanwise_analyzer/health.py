@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client.exposition import choose_encoder
 
 from spanwise_analyzer.books import Books
-from spanwise_analyzer.meters import Counts, registry
+from spanwise_analyzer.meters import Counts, Forwarded, Redactions, registry
 from spanwise_analyzer.reply import reply
 from spanwise_analyzer.shapes import Condition
 from spanwise_collector.store import Store
@@ -22,6 +22,8 @@ class Monitor:
     store: Store
     books: Books
     counts: Counts
+    redactions: Redactions = dict
+    forwarded: Forwarded = dict
     draining: threading.Event = field(default_factory=threading.Event)
 
     def condition(self) -> Condition:
@@ -36,7 +38,7 @@ class Monitor:
 def router(monitor: Monitor) -> APIRouter:
     """/healthz, /readyz and /metrics."""
     api = APIRouter(tags=["operation"])
-    meters = registry(monitor.books, monitor.counts)
+    meters = registry(monitor.books, monitor.counts, monitor.redactions, monitor.forwarded)
 
     @api.get("/healthz", response_model=Condition)
     def healthz() -> Response:

@@ -8,8 +8,19 @@ from spanwise.stages import Stage
 from spanwise_analyzer.moment import rfc3339
 from spanwise_analyzer.problem import Invalid
 from spanwise_analyzer.question import ListQuestion, selection
-from spanwise_analyzer.shapes import Attribution, AttributionGroup, Conversations, Dominant, Row, ms
-from spanwise_collector.store import AttributionRow, LedgerPage, LedgerSummary, Reader
+from spanwise_analyzer.shapes import Attribution, AttributionGroup, Conversations, Dominant, NoticeRow, Row, ms
+from spanwise_collector.store import AttributionRow, Dimension, LedgerFilter, LedgerPage, LedgerSummary, Reader
+
+_BASIS = {False: "exact", True: "estimated"}
+_ESTIMATED = NoticeRow(
+    "estimated-from-hours",
+    "raw spans of this time are deleted: they count by whole UTC hours, percentiles are within 2 % and over "
+    "conversations by hour, so one that runs into the next hour, or under several agents or services, counts for each",
+)
+_LEFT_OUT = NoticeRow(
+    "hours-left-out",
+    "conversations whose raw spans are deleted are left out: by hour their status and length are not known",
+)
 
 
 def paged(reader: Reader, asked: ListQuestion) -> Conversations:
@@ -26,9 +37,13 @@ def conversations(page: LedgerPage) -> Conversations:
     return Conversations([_row(row) for row in page.rows], page.next_cursor)
 
 
-def attribution(rows: Sequence[AttributionRow], *, group_by: Sequence[str]) -> Attribution:
-    """Groups in the order of the rows; they tile the active time, so their sum is the total."""
-    return Attribution(list(group_by), ms(sum(row.ns for row in rows)), [_group(row) for row in rows])
+def attributed(reader: Reader, group_by: Sequence[Dimension], filters: LedgerFilter) -> Attribution:
+    """Groups, largest first; they tile the active time, so their sum is the total."""
+    rows = reader.attribution(group_by, filters)
+    estimated = any(row.estimated for row in rows)
+    notices = [_ESTIMATED] if estimated else [_LEFT_OUT] if filters.single and reader.outlived(filters) else []
+    total = ms(sum(row.ns for row in rows))
+    return Attribution(list(group_by), total, [_group(row) for row in rows], _BASIS[estimated], notices)
 
 
 def _row(row: LedgerSummary) -> Row:

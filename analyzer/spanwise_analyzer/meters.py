@@ -10,15 +10,19 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from spanwise_analyzer.books import Books
+from spanwise_collector import forwarding
 from spanwise_collector.otlp.limits import Cut
 from spanwise_collector.receiver.intake import Outcome
 
 Counts: TypeAlias = Callable[[], Mapping[tuple[str, str], int]]  # by transport and what was counted
+Redactions: TypeAlias = Callable[[], Mapping[str, int]]  # by kind of rule
+Forwarded: TypeAlias = Callable[[], Mapping[str, forwarding.Counts]]  # by target
 
 _SPANS = {Outcome.ACCEPTED: "accepted", Outcome.REJECTED: "rejected", Outcome.REFUSED_SPANS: "refused"}
 _REQUESTS = {Outcome.REFUSED: "refused", Outcome.FAILED: "failed"}
 _ITEMS = {Outcome.DATA_POINTS: "metrics", Outcome.LOG_RECORDS: "logs"}
 _CUTS = {cut: cut for cut in Cut}
+_TARGET_LABELS = ("target", "outcome")
 _GIGA = 1e9
 _SERIES = 1000  # the largest groups; a label must not grow without bound
 
@@ -26,15 +30,19 @@ _SERIES = 1000  # the largest groups; a label must not grow without bound
 class Meters(Collector):
     """Stage seconds of all conversations, what the receiver counted and what waits to be written."""
 
-    def __init__(self, books: Books, counts: Counts) -> None:
+    def __init__(self, books: Books, counts: Counts, redactions: Redactions, forwarded: Forwarded) -> None:
         self._books = books
         self._counts = counts
+        self._redactions = redactions
+        self._forwarded = forwarded
 
     def collect(self) -> Iterator[Metric]:
         """One family after the other."""
         yield self._stages()
         yield from self._received()
+        yield self._redacted()
         yield from self._queue()
+        yield from self._passed_on()
 
     def describe(self) -> Iterator[Metric]:
         """Nothing: names are fixed, and a scrape at registration would be waste."""
@@ -56,11 +64,30 @@ class Meters(Collector):
         yield _counted("spanwise_receiver_ignored_items", "Read and not stored.", "signal", counts, _ITEMS)
         yield _counted("spanwise_receiver_cuts", "What was cut or mended in spans.", "reason", counts, _CUTS)
 
+    def _redacted(self) -> Metric:
+        family = CounterMetricFamily(
+            "spanwise_redactions",
+            "Attributes and texts of spans that a rule changed before they were stored.",
+            labels=["rule"],
+        )
+        for rule, number in sorted(self._redactions().items()):
+            family.add_metric([rule], number)
+        return family
+
     def _queue(self) -> Iterator[Metric]:
         load = self._books.store.load()
         yield GaugeMetricFamily("spanwise_queue_requests", "Requests that wait to be written.", load.requests)
         yield GaugeMetricFamily("spanwise_queue_bytes", "Bytes that wait to be written.", load.nbytes)
         yield GaugeMetricFamily("spanwise_queue_spans", "Spans that wait to be written.", load.spans)
+
+    def _passed_on(self) -> Iterator[Metric]:
+        spans = CounterMetricFamily("spanwise_forward_spans", "Spans by target and outcome.", labels=_TARGET_LABELS)
+        queue = GaugeMetricFamily("spanwise_forward_queue_bytes", "Bytes that wait for a target.", labels=["target"])
+        for name, counts in sorted(self._forwarded().items()):
+            spans.add_metric([name, "forwarded"], counts.forwarded)
+            spans.add_metric([name, "dropped"], counts.dropped)
+            queue.add_metric([name], counts.nbytes)
+        yield from (spans, queue)
 
 
 def _counted(
@@ -73,8 +100,8 @@ def _counted(
     return family
 
 
-def registry(books: Books, counts: Counts) -> CollectorRegistry:
+def registry(books: Books, counts: Counts, redactions: Redactions, forwarded: Forwarded) -> CollectorRegistry:
     """A registry of its own, so that nothing of the process's other metrics gets in."""
     found = CollectorRegistry()
-    found.register(Meters(books, counts))
+    found.register(Meters(books, counts, redactions, forwarded))
     return found

@@ -27,6 +27,13 @@ class Unknown(HTTPException):
         super().__init__(404, detail)
 
 
+class Gone(HTTPException):
+    """What was asked for was in the store once."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(410, detail)
+
+
 class Invalid(HTTPException):
     """A parameter has a value that cannot be meant."""
 
@@ -36,8 +43,12 @@ class Invalid(HTTPException):
 
 def details(status: int, detail: str, *, errors: Sequence[Parameter] = ()) -> Response:
     """A problem document; its type stays about:blank since the status says it all (RFC 9457 §4.2.1)."""
-    body = Problem("about:blank", http.HTTPStatus(status).phrase, status, detail, errors)
-    return Response(dump(body), status, media_type=MEDIA_TYPE)
+    return Response(body(status, detail, errors=errors), status, media_type=MEDIA_TYPE)
+
+
+def body(status: int, detail: str, *, errors: Sequence[Parameter] = ()) -> bytes:
+    """The document of ``details``."""
+    return dump(Problem("about:blank", http.HTTPStatus(status).phrase, status, detail, errors))
 
 
 def documented(*codes: int) -> dict[int | str, dict[str, Any]]:

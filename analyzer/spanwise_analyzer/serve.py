@@ -8,13 +8,15 @@ import os
 import signal
 import sys
 import threading
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Never
+from typing import Any, Never
 
 from spanwise_analyzer.server import Addresses, Server
-from spanwise_analyzer.settings import ServeSettings, variable
+from spanwise_analyzer.settings import ServeSettings, forward_headers, variable
+from spanwise_collector.forwarding import Forwarder, target
+from spanwise_collector.receiver import Entrance
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import DatabaseInUse
 
@@ -28,53 +30,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = _parser(defaults).parse_args(arguments)
         settings = _settings(defaults, asked)
         receiving = _receiving(settings)
+        entrance = Entrance.of(receiving)
+        forwarder = _forwarder(settings)
     except ValueError as error:
         return _failed(str(error), _USAGE)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    return _serve(settings, receiving, as_json=asked.json)
+    if entrance.warning:
+        _complain(f"WARNING: {entrance.warning}")
+    return _serve(lambda: Server.start(settings, receiving, entrance, forwarder), as_json=asked.json)
 
 
 def _parser(settings: ServeSettings) -> ArgumentParser:
     parser = ArgumentParser("spanwise serve", description="Receive spans, explain conversations, answer over HTTP.")
     for item in fields(settings):
         default = getattr(settings, item.name)
+        kind = type(ServeSettings.__dataclass_fields__[item.name].default)
         parser.add_argument(
             f"--{item.name.replace('_', '-')}",
-            type=type(ServeSettings.__dataclass_fields__[item.name].default),
-            default=default,
-            help=f"{item.metadata['help']} (default {default}; {variable(item.name)})",
+            help=f"{item.metadata['help']} (default {default or 'none'}; {variable(item.name)})",
+            **_how(kind, default),
         )
     parser.add_argument("--json", action="store_true", help="print the bound addresses as one line of JSON")
     return parser
 
 
 def _settings(settings: ServeSettings, asked: Namespace) -> ServeSettings:
-    return replace(settings, **{item.name: getattr(asked, item.name) for item in fields(settings)})
+    given = {item.name: getattr(asked, item.name) for item in fields(settings)}
+    return replace(settings, **given | {"forward": tuple(asked.forward or settings.forward)})
 
 
 def _receiving(settings: ServeSettings) -> ReceiverSettings:
-    return ReceiverSettings.from_environ(
-        os.environ,
-        host=settings.host,
-        otlp_grpc_port=settings.otlp_grpc_port,
-        otlp_http_port=settings.otlp_http_port,
-    )
+    shared = {item.name for item in fields(settings)} & {item.name for item in fields(ReceiverSettings)}
+    return ReceiverSettings.from_environ(os.environ, **{name: getattr(settings, name) for name in shared})
 
 
-def _serve(settings: ServeSettings, receiving: ReceiverSettings, *, as_json: bool) -> int:
+def _how(kind: type, default: object) -> dict[str, Any]:
+    if kind is tuple:
+        return {"action": "append", "default": None}
+    return {"action": BooleanOptionalAction, "default": default} if kind is bool else {"type": kind, "default": default}
+
+
+def _forwarder(settings: ServeSettings) -> Forwarder | None:
+    targets = [target(url) for url in settings.forward]
+    return Forwarder(targets, forward_headers(os.environ)) if targets else None
+
+
+def _serve(start: Callable[[], Server], *, as_json: bool) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        _run(Server.start(settings, receiving), settings, stop, as_json=as_json)
+        _run(start(), stop, as_json=as_json)
     except (DatabaseInUse, OSError) as error:
         return _failed(str(error), 1)
     return _leave(0)
 
 
-def _run(server: Server, settings: ServeSettings, stop: threading.Event, *, as_json: bool) -> None:
+def _run(server: Server, stop: threading.Event, *, as_json: bool) -> None:
     try:
-        _announce(settings, server.addresses, as_json=as_json)
+        _announce(server.addresses, as_json=as_json)
         server.wait(stop)
     finally:
         server.stop()
@@ -92,9 +106,7 @@ def _leave(code: int) -> Never:
     os._exit(code)
 
 
-def _announce(settings: ServeSettings, addresses: Addresses, *, as_json: bool) -> None:
-    if not settings.loopback:
-        _complain(f"WARNING: listening on {settings.host}: whoever reaches this address can read and write traces")
+def _announce(addresses: Addresses, *, as_json: bool) -> None:
     lines = (
         [json.dumps(addresses.document())]
         if as_json

@@ -11,15 +11,17 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 import uvicorn
-from fastapi import FastAPI
 
 from spanwise_analyzer.api import application
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.database import opened
+from spanwise_analyzer.guarding import guarded
 from spanwise_analyzer.health import Monitor
 from spanwise_analyzer.settings import ServeSettings
-from spanwise_collector.receiver import Receiver
+from spanwise_collector.forwarding import Forwarder
+from spanwise_collector.receiver import Entrance, Guard, Receiver, context_factory
 from spanwise_collector.settings import ReceiverSettings
+from spanwise_collector.store import Policy, Retention
 
 _POLL_S = 0.5
 _TAKEN = "is another `spanwise serve` running? choose another port with --port / --otlp-http-port / --otlp-grpc-port"
@@ -49,25 +51,47 @@ class Server:
         self._parts = parts
 
     @classmethod
-    def start(cls, settings: ServeSettings, receiving: ReceiverSettings) -> Self:
+    def start(
+        cls,
+        settings: ServeSettings,
+        receiving: ReceiverSettings,
+        entrance: Entrance,
+        forwarder: Forwarder | None = None,
+    ) -> Self:
         """Open the file and all ports; raises DatabaseInUse or OSError, and leaves nothing open then."""
         with ExitStack() as parts:
             with _binding():
                 listener = parts.enter_context(_listen(settings.host, settings.port))
+            if forwarder:
+                forwarder.start()
+                parts.callback(forwarder.stop, receiving.stop_grace_s)  # after the last commit
             store = opened(settings.db)
             parts.callback(store.close)
             books = Books(store)
             parts.callback(books.close)
-            receiver = Receiver(store, receiving)
+            policy = Policy(settings.retention_days, settings.retention_bytes, settings.aggregate_days)
+            retention = Retention(store, policy, books.accounted)
+            parts.callback(retention.stop)
+            receiver = Receiver(store, receiving, entrance, forward=forwarder.offer if forwarder else None)
             with _binding():
                 bound = receiver.start()
-            monitor = Monitor(store, books, receiver.counts)
-            api = ApiThread(application(books, monitor), listener, drain_seconds=settings.drain_seconds)
+            forwarded = forwarder.counts if forwarder else dict
+            monitor = Monitor(store, books, receiver.counts, receiver.redactions, forwarded)
+            queries = store.queries() if settings.sql else None
+            if queries is not None:
+                parts.callback(queries.close)
+            app = guarded(application(books, monitor, queries), entrance, open_metrics=settings.open_metrics)
+            api = ApiThread(app, listener, entrance, drain_seconds=settings.drain_seconds)
             parts.callback(api.stop)
             parts.callback(receiver.stop)  # last in, first out: no new spans while the rest drains
+            addresses = Addresses(
+                _url(listener, settings.host, entrance.scheme), bound.http, bound.grpc, str(settings.db)
+            )
+            if forwarder:
+                forwarder.refuse_own([addresses.api, addresses.otlp_http, addresses.otlp_grpc])
             books.start()
+            retention.start()
             api.start()
-            addresses = Addresses(_url(listener, settings.host), bound.http, bound.grpc, str(settings.db))
             return cls(addresses, monitor, api, parts.pop_all())
 
     def wait(self, stop: threading.Event) -> None:
@@ -84,13 +108,14 @@ class Server:
 class ApiThread:
     """uvicorn beside the main thread, which is left to the signals."""
 
-    def __init__(self, app: FastAPI, listener: socket.socket, *, drain_seconds: float) -> None:
+    def __init__(self, app: Guard, listener: socket.socket, entrance: Entrance, *, drain_seconds: float) -> None:
         config = uvicorn.Config(
             app,
             log_level="warning",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=max(1, round(drain_seconds)),
+            ssl_context_factory=context_factory(entrance),
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listener],), name="spanwise-api", daemon=True)
@@ -130,6 +155,6 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(error.errno, f"cannot listen on {host} port {port}: {error.strerror or error}") from error
 
 
-def _url(listener: socket.socket, host: str) -> str:
+def _url(listener: socket.socket, host: str, scheme: str) -> str:
     port = listener.getsockname()[1]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

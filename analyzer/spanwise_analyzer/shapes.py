@@ -245,11 +245,17 @@ class AttributionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Where the active time of many conversations went; the groups' ``ms`` sum to ``active_ms``."""
+    """Where the active time of many conversations went; the groups' ``ms`` sum to ``active_ms``.
+
+    ``basis`` is exact, or estimated where raw spans are gone and hours take their place: times are exact still,
+    percentiles and counts of conversations are as the notice says.
+    """
 
     group_by: Sequence[str]
     active_ms: float
     groups: Sequence[AttributionGroup]
+    basis: str
+    notices: Sequence[NoticeRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +298,23 @@ class Recommendations:
 
     conversations: int
     recommendations: Sequence[FleetRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a query's answer; ``type`` is the engine's name for it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """What a query found, rows in the order of the columns; ``truncated`` tells that there was more."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    truncated: bool
 
 
 @dataclass(frozen=True, slots=True)

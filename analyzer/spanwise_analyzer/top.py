@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from spanwise_analyzer import command, moment
+from spanwise_analyzer import command
 from spanwise_analyzer.client import Document, Source
 from spanwise_analyzer.figures import NONE, bar, duration, percent
 from spanwise_analyzer.report import COLOURS
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = command.parser("top", "The conversations, the longest first, or those first that could save most.")
     parser.add_argument("--by", choices=("active", "saving"), default="active", help="what to rank by (default active)")
     parser.add_argument("-n", "--limit", type=_limit, default=20, help="how many, at most 1000 (default 20)")
-    parser.add_argument("--since", type=_moment, help="RFC 3339 or an age such as -1h")
+    parser.add_argument("--since", type=command.moment, help="RFC 3339 or an age such as -1h")
     parser.add_argument("--service", help="only conversations of this service")
     return command.run(parser, arguments, lambda asked, source: _top(parser, asked, source))
 
@@ -121,14 +121,6 @@ def _limit(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _MOST:
         raise ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST}")
     return int(text)
-
-
-def _moment(text: str) -> str:
-    try:
-        moment.parse(text, now_ns=0)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
-    return text
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 import threading
 from dataclasses import asdict
 
-from spanwise_collector.receiver import Receiver
+from spanwise_collector.receiver import Entrance, Receiver
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import DatabaseInUse, Store
 
@@ -24,20 +24,26 @@ def main() -> int:
     parser.add_argument("--http-port", type=int)
     options = parser.parse_args()
     ports = {"otlp_grpc_port": options.grpc_port, "otlp_http_port": options.http_port}
-    settings = ReceiverSettings.from_environ(os.environ, host=options.host, **ports)
     try:
-        _serve(Store.open(options.db), settings)
+        settings = ReceiverSettings.from_environ(os.environ, host=options.host, **ports)
+        entrance = Entrance.of(settings)
+    except ValueError as error:
+        parser.error(str(error))
+    if entrance.warning:
+        print(f"WARNING: {entrance.warning}", file=sys.stderr)  # noqa: T201  # as below
+    try:
+        _serve(Store.open(options.db), settings, entrance)
     except (DatabaseInUse, OSError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # a command line
         return 1
     return 0
 
 
-def _serve(store: Store, settings: ReceiverSettings) -> None:
+def _serve(store: Store, settings: ReceiverSettings, entrance: Entrance) -> None:
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    receiver = Receiver(store, settings)
+    receiver = Receiver(store, settings, entrance)
     try:
         print(json.dumps(asdict(receiver.start())), flush=True)  # noqa: T201
         stopped.wait()

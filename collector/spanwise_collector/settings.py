@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from spanwise_collector.origin import origins
@@ -18,7 +18,8 @@ class ReceiverSettings:
 
     ``max_message_bytes`` bounds one request after decompression, ``max_in_flight_bytes`` all of them together,
     ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s). The other ``max_`` settings cut
-    what is more of a span (see SpanLimits); 0 keeps all. ``cors_origins`` and ``cors_headers`` are for web pages.
+    what is more of a span (see SpanLimits); 0 keeps all. ``cors_origins`` and ``cors_headers`` are for web pages. Who
+    gets in, over what and what is taken out of the spans: docs/security.md.
     """
 
     host: str = "127.0.0.1"
@@ -36,6 +37,15 @@ class ReceiverSettings:
     max_value_depth: int = 0
     cors_origins: str = ""
     cors_headers: str = ""
+    tokens: str = field(default="", repr=False)
+    token_file: str = ""
+    require_token: bool = False
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
+    allowed_hosts: str = ""
+    redact: str = field(default="", repr=False)
+    hash_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         """Raise ValueError on limits below 0 and on origins that are none."""
@@ -61,6 +71,15 @@ def _read(environ: Mapping[str, str], name: str, convert: Callable[[str], Any]) 
     if text is None:
         return None
     try:
-        return convert(text)
+        return flag(text) if convert is bool else convert(text)
     except ValueError as error:
         raise ValueError(f"{key}={text!r} is not a valid {convert.__name__}") from error
+
+
+def flag(text: str) -> bool:
+    """A switch as people write it; raises ValueError."""
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    try:
+        return known[text.strip().lower()]
+    except KeyError:
+        raise ValueError(f"{text!r} is neither true nor false") from None

@@ -19,6 +19,8 @@ _HELP = {
     "serve": "collect, explain and show traces",
     "report": "explain conversations in the terminal",
     "top": "the conversations, the longest first",
+    "export": "write traces as OTLP or Parquet files",
+    "import": "read trace files into a server or a database file",
     "demo": "a real agent in twenty-two scenarios: a healthy one and twenty-one planted causes",
 }
 _EXTRAS = {"demo": "demo"}  # every other one needs the server

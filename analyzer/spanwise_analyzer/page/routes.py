@@ -40,7 +40,7 @@ def router(books: Books) -> APIRouter:
         asked = _asked(request)
         reader = books.reader()
         found = listing.paged(reader, asked)
-        where = listing.attribution(reader.attribution(["stage"], question.selection(asked)), group_by=["stage"])
+        where = listing.attributed(reader, ["stage"], question.selection(asked))
         onward = urlencode({**request.query_params, "cursor": found.next_cursor}) if found.next_cursor else None
         savings = {row.conversation_id: _saving(reader, row) for row in found.conversations}
         parts = chart.groups(where)
@@ -50,11 +50,11 @@ def router(books: Books) -> APIRouter:
     def conversation(conversation_id: str) -> Response:
         ledger = books.ledger(conversation_id)
         document = books.answer(conversation_id)
-        if ledger is None or document is None:
+        if document is None:
             return _page("unknown.html", status=404, conversation_id=conversation_id)
-        timeline = course.timeline(ledger)
         said = json.loads(document)
-        return _page("conversation.html", said=said, turns=chart.turns(said, timeline))
+        turns = chart.turns(said, course.timeline(ledger)) if ledger else []  # without raw spans there is no chart
+        return _page("conversation.html", said=said, turns=turns)
 
     @pages.get("/static/{name}")
     def static(name: str) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -24,6 +24,7 @@ from spanwise_collector.otlp.twin import mended
 from spanwise_collector.otlp.wire import request_descriptor
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Redact: TypeAlias = Callable[[bytes], bytes]
 
 TRACE_ID_BYTES: Final = 16
 SPAN_ID_BYTES: Final = 8
@@ -52,19 +53,25 @@ class Parcel:
     nbytes: int
     message: str = ""
     cuts: Mapping[Cut, int] = field(default_factory=dict)
+    request: bytes = b""
+    """The request as protobuf where that is not what was sent: JSON, or what was mended, redacted or cut."""
 
 
-def decode(request: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
+def decode(request: bytes, limits: SpanLimits = UNLIMITED, *, redact: Redact | None = None) -> Parcel:
     """Decode one serialized ExportTraceServiceRequest; raises Malformed if it is not one.
 
     Texts that are no UTF-8 are mended and spans over a limit are cut, where protobuf would refuse everything.
+    ``redact`` takes out of its bytes what must not be kept (redaction.py).
     """
-    nbytes = len(request)
+    sent = request
     cuts: Counter[Cut] = Counter()
     try:
         column = _column(request)
     except Malformed:
         request, cuts[Cut.TEXT] = _mended(request)
+        column = _column(request)
+    if redact is not None:
+        request = redact(request)
         column = _column(request)
     if limits.exceeded(_spans(column)):
         request, more = _cut(request, limits)
@@ -74,7 +81,7 @@ def decode(request: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
     kept = int(valid.sum())
     rejected = len(valid) - kept
     message = "; ".join([*([BAD_IDS] if rejected else []), *words(cuts)])
-    return Parcel(column, kept, rejected, nbytes, message, cuts)
+    return Parcel(column, kept, rejected, len(sent), message, cuts, b"" if request is sent else request)
 
 
 def _column(request: bytes) -> pa.ListArray:

@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import (
     AnyValue,
     ArrayValue,
+    EntityRef,
     InstrumentationScope,
     KeyValue,
     KeyValueList,
@@ -28,7 +29,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
 from spanwise_collector.otlp import scalar
-from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, decode
+from spanwise_collector.otlp.decode import SPAN_ID_BYTES, TRACE_ID_BYTES, Malformed, Parcel, Redact, decode
 from spanwise_collector.otlp.limits import UNLIMITED, Cut, SpanLimits, words
 from spanwise_collector.otlp.scalar import BadSpan, Read
 
@@ -51,8 +52,8 @@ class _Findings:
     deep: int = 0  # attributes that are left out
 
 
-def decode_document(body: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
-    """Decode one OTLP/JSON trace request; raises Malformed, naming the field, if it is not one."""
+def decode_document(body: bytes, limits: SpanLimits = UNLIMITED, *, redact: Redact | None = None) -> Parcel:
+    """Decode one OTLP/JSON trace request as ``decode`` does; raises Malformed, naming the field, if it is not one."""
     findings = _Findings()
     try:
         body = _request(findings)(json.loads(body.decode("utf-8-sig")), "").SerializeToString()
@@ -64,11 +65,15 @@ def decode_document(body: bytes, limits: SpanLimits = UNLIMITED) -> Parcel:
         raise Malformed(f"protobuf cannot carry this: {error}") from error
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {error}") from error
-    parcel = decode(body, limits)
+    parcel = decode(body, limits, redact=redact)
     deep = Counter({Cut.DEPTH: findings.deep} if findings.deep else {})
     message = "; ".join(filter(None, [parcel.message, *findings.faults[:1], *words(deep)]))
     return replace(
-        parcel, rejected=parcel.rejected + len(findings.faults), message=message, cuts=deep + Counter(parcel.cuts)
+        parcel,
+        rejected=parcel.rejected + len(findings.faults),
+        message=message,
+        cuts=deep + Counter(parcel.cuts),
+        request=parcel.request or body,
     )
 
 
@@ -88,7 +93,7 @@ def _request(findings: _Findings) -> Read:
     resource_spans = _message(
         ResourceSpans,
         {
-            "resource": ("resource", _holder(Resource, 3, findings, {})),
+            "resource": ("resource", _holder(Resource, 3, findings, _ENTITIES)),
             "scopeSpans": ("scope_spans", _list(scope_spans)),
             "instrumentationLibrarySpans": ("scope_spans", _list(scope_spans)),
             "schemaUrl": ("schema_url", scalar.text),
@@ -222,6 +227,22 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[int], Read]]]] = {
     "arrayValue": ("array_value", cache(_array)),
     "kvlistValue": ("kvlist_value", cache(_map)),
     "bytesValue": ("bytes_value", lambda _: scalar.base64_bytes),
+}
+_ENTITIES: Final[Fields] = {
+    "entityRefs": (
+        "entity_refs",
+        _list(
+            _message(
+                EntityRef,
+                {
+                    "schemaUrl": ("schema_url", scalar.text),
+                    "type": ("type", scalar.text),
+                    "idKeys": ("id_keys", _list(scalar.text)),
+                    "descriptionKeys": ("description_keys", _list(scalar.text)),
+                },
+            )
+        ),
+    )
 }
 _IDS: Final[Fields] = {
     "traceId": ("trace_id", scalar.hex_id(TRACE_ID_BYTES)),

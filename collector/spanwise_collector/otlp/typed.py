@@ -3,6 +3,10 @@
 ``type`` is the number of AnyValue's member, 0 for no value. Scalars are in ``text`` (numbers in their shortest exact
 form), arrays, maps and bytes in ``body``. One text for all scalars lets a filter find 3 whether it was sent as a number
 or as a string, and four leaves are written about a third faster than one per type.
+
+Two things have no text that tells them apart, so ``body`` does (encode.py reads both back): a NaN of other bits than
+the usual one has its eight bytes there, little endian, and an attribute that came without any value, not even an
+empty one, has no bytes.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ class ValueType(IntEnum):
 
 _TEXTS: Final = (ValueType.DOUBLE, ValueType.INT, ValueType.BOOL, ValueType.STRING)
 _BODIES: Final = (ValueType.BYTES, ValueType.MAP, ValueType.ARRAY)
+_USUAL_NAN: Final = np.array(np.nan).view(np.uint64)
+DOUBLE_BYTES: Final = 8
 
 
 def typed(lists: pa.ListArray) -> pa.ListArray:
@@ -40,7 +46,15 @@ def typed(lists: pa.ListArray) -> pa.ListArray:
         "key": pairs.field("key"),
         "type": _types(members),
         "text": _first([pc.cast(members[kind - 1], pa.string()) for kind in _TEXTS if _any(members[kind - 1])], pairs),
-        "body": _first([members[kind - 1] for kind in _BODIES if _any(members[kind - 1])], pairs, pa.binary()),
+        "body": _first(
+            [
+                *(members[kind - 1] for kind in _BODIES if _any(members[kind - 1])),
+                *_odd_nans(members[ValueType.DOUBLE - 1]),
+                *_absences(pairs.field("value")),
+            ],
+            pairs,
+            pa.binary(),
+        ),
     }
     return relist(lists, pa.StructArray.from_arrays(list(columns.values()), list(columns)))
 
@@ -50,6 +64,21 @@ def relist(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def _odd_nans(doubles: pa.DoubleArray) -> list[pa.BinaryArray]:
+    if not _any(doubles):
+        return []
+    bits = doubles.fill_null(0.0).to_numpy().view(np.uint64)
+    odd = np.isnan(bits.view(np.float64)) & (bits != _USUAL_NAN)
+    if not odd.any():
+        return []
+    found = pa.Array.from_buffers(pa.binary(DOUBLE_BYTES), len(bits), [None, pa.py_buffer(bits.astype("<u8"))])
+    return [pc.if_else(pa.array(odd), pc.cast(found, pa.binary()), None)]
+
+
+def _absences(values: pa.StructArray) -> list[pa.BinaryArray]:
+    return [pc.if_else(pc.is_null(values), pa.scalar(b""), None)] if values.null_count else []
 
 
 def _types(members: list[pa.Array]) -> pa.UInt8Array:

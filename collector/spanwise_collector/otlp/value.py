@@ -32,6 +32,8 @@ def value(kind: int, text: str | None, body: bytes | None) -> Value:
     """One value; bytes that are not the array or map they were sent as stay bytes, and broken texts are mended."""
     if text is not None:
         return _scalar(kind, text)
+    if kind == ValueType.NULL:
+        return None
     if body is None or kind == ValueType.BYTES:
         return body
     try:

@@ -19,6 +19,8 @@ JSON: Final = "application/json"
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 _CODES: Final = {
     400: code_pb2.INVALID_ARGUMENT,
+    401: code_pb2.UNAUTHENTICATED,
+    403: code_pb2.PERMISSION_DENIED,
     404: code_pb2.UNIMPLEMENTED,
     405: code_pb2.UNIMPLEMENTED,
     413: code_pb2.RESOURCE_EXHAUSTED,

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from spanwise_collector.origin import origins
 from spanwise_collector.otlp.decode import Malformed, decode
 from spanwise_collector.otlp.document import decode_document
 from spanwise_collector.otlp.signal import LOGS, METRICS
 from spanwise_collector.receiver import answer
+from spanwise_collector.receiver.access import Right
 from spanwise_collector.receiver.body import CODINGS, TooLarge, UnknownCoding, compressed, decompressed
+from spanwise_collector.receiver.entrance import Entrance
+from spanwise_collector.receiver.guard import Guard, Message, Receive, Refusal, Rules, Scope, Send
 from spanwise_collector.receiver.intake import Intake, Outcome, Reading, retry_after_s
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Accepted, Overloaded
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 TRANSPORT: Final = "http"
 TRACES: Final = "/v1/traces"
@@ -59,8 +58,7 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
-        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-        encoding = media_type if media_type in _READERS else answer.JSON
+        media_type, encoding = _media_type(headers), _encoding(headers)
         try:
             accepted = await self._serve(scope, headers, media_type, receive)
         except _Refused as refused:
@@ -130,6 +128,34 @@ class Application:
     def _set_aside(self, path: str, body: bytes, coding: str, media_type: str) -> None:
         plain = decompressed(body, coding, self._settings.max_message_bytes)
         self._intake.set_aside(plain, TRANSPORT, _ASIDE[path], document=media_type == answer.JSON)
+
+
+def guarded(app: Application, intake: Intake, entrance: Entrance, *, trusted: str) -> Guard:
+    """The application behind the checks that every request has to pass; ``trusted`` lists the origins of pages."""
+    known = origins(trusted)
+    rules = Rules(
+        right=lambda _: Right.INGEST,
+        answer=_refusal_answer,
+        challenge="Bearer",
+        refused=lambda: intake.count(TRANSPORT, Outcome.UNAUTHENTICATED),
+        trusted=lambda origin: any(each.fullmatch(origin.lower()) for each in known),
+    )
+    return Guard(app, entrance, rules)
+
+
+def _refusal_answer(refusal: Refusal, headers: Mapping[str, str]) -> tuple[str, bytes]:
+    encoding = _encoding(headers)
+    return encoding, answer.failure(refusal.status, refusal.message, encoding)
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _encoding(headers: Mapping[str, str]) -> str:
+    """Of the answer: that of the request, JSON where it has none that we know."""
+    media_type = _media_type(headers)
+    return media_type if media_type in _READERS else answer.JSON
 
 
 def _check(scope: Scope, media_type: str) -> None:

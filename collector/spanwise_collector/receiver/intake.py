@@ -12,12 +12,16 @@ from typing import Final, TypeAlias
 
 from spanwise_collector.otlp.decode import Parcel, decode
 from spanwise_collector.otlp.limits import UNLIMITED, Cut, SpanLimits
+from spanwise_collector.otlp.redaction import Redaction
 from spanwise_collector.otlp.signal import LOGS, METRICS, Signal
 from spanwise_collector.store import Accepted, Overloaded, Store
 
-Reading: TypeAlias = Callable[[bytes, SpanLimits], Parcel]
+Reading: TypeAlias = Callable[..., Parcel]
 
 RETRY_AFTER_S: Final = (1, 3)  # 0 makes some exporters fire all their attempts at once
+
+
+Forward: TypeAlias = Callable[[bytes, int], None]  # a stored request as protobuf, and the spans in it
 
 
 class Outcome(StrEnum):
@@ -28,6 +32,7 @@ class Outcome(StrEnum):
     REFUSED_SPANS = "refused_spans"  # for now; their sender may send them again
     REFUSED = "refused"  # requests, for now
     FAILED = "failed"  # requests, for good
+    UNAUTHENTICATED = "unauthenticated"  # requests without a token that counts
     DATA_POINTS = "data_points"  # taken in, not stored
     LOG_RECORDS = "log_records"  # taken in, not stored
 
@@ -38,21 +43,31 @@ _ITEMS: Final = {METRICS.name: Outcome.DATA_POINTS, LOGS.name: Outcome.LOG_RECOR
 class Intake:
     """The way into the store; used by all receiving threads."""
 
-    def __init__(self, store: Store, limits: SpanLimits = UNLIMITED) -> None:
+    def __init__(
+        self,
+        store: Store,
+        limits: SpanLimits = UNLIMITED,
+        redaction: Redaction | None = None,
+        forward: Forward | None = None,
+    ) -> None:
         self._store = store
         self._limits = limits
+        self._redact = redaction.redacted if redaction else None
+        self._forward = forward
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
     def take(self, body: bytes, transport: str, read: Reading = decode) -> Future[Accepted]:
         """Decode and queue one trace request; raises Malformed or Overloaded, as the future may."""
-        parcel = read(body, self._limits)
+        parcel = read(body, self._limits, redact=self._redact)
         try:
             future = self._store.deliver(parcel)
         except Overloaded:
             self.count(transport, Outcome.REFUSED_SPANS, parcel.spans)
             raise
         future.add_done_callback(lambda done: self._count_spans(transport, parcel, done))
+        if self._forward:
+            future.add_done_callback(_passing_on(self._forward, parcel.request or body))
         return future
 
     def set_aside(self, body: bytes, transport: str, signal: Signal, *, document: bool = False) -> None:
@@ -78,6 +93,16 @@ class Intake:
         self.count(transport, Outcome.REJECTED, parcel.rejected)
         for cut, number in parcel.cuts.items():
             self.count(transport, cut, number)
+
+
+def _passing_on(forward: Forward, request: bytes) -> Callable[[Future[Accepted]], None]:
+    """Forwards the request once it is committed, and never otherwise."""
+
+    def pass_on(done: Future[Accepted]) -> None:
+        if not done.cancelled() and done.exception() is None and done.result().spans:
+            forward(request, done.result().spans)
+
+    return pass_on
 
 
 def retry_after_s() -> int:

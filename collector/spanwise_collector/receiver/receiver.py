@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spanwise_collector.otlp.limits import SpanLimits
-from spanwise_collector.receiver.intake import Intake
+from spanwise_collector.receiver.entrance import Entrance
+from spanwise_collector.receiver.intake import Forward, Intake
 from spanwise_collector.receiver.rpc import GrpcServer
 from spanwise_collector.receiver.server import HttpServer
 from spanwise_collector.settings import ReceiverSettings
@@ -24,11 +25,20 @@ class Bound:
 class Receiver:
     """Takes OTLP in until it is stopped; the store stays open."""
 
-    def __init__(self, store: Store, settings: ReceiverSettings | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: ReceiverSettings | None = None,
+        entrance: Entrance | None = None,
+        *,
+        forward: Forward | None = None,
+    ) -> None:
         settings = settings or ReceiverSettings()
-        self._intake = Intake(store, _limits(settings))
-        self._grpc = GrpcServer(self._intake, settings)
-        self._http = HttpServer(self._intake, settings)
+        entrance = entrance or Entrance.of(settings)
+        self._intake = Intake(store, _limits(settings), entrance.redaction, forward)
+        self._redaction = entrance.redaction
+        self._grpc = GrpcServer(self._intake, settings, entrance)
+        self._http = HttpServer(self._intake, settings, entrance)
 
     def start(self) -> Bound:
         """Listen on both ports; raises OSError, with nothing left open, if one is taken."""
@@ -38,6 +48,10 @@ class Receiver:
         except OSError:
             self._grpc.stop()
             raise
+
+    def redactions(self) -> Mapping[str, int]:
+        """What was taken out of spans, by kind of rule (see Redaction.counts)."""
+        return self._redaction.counts() if self._redaction else {}
 
     def stop(self) -> None:
         """Stop taking in; every request that was taken in is answered first."""

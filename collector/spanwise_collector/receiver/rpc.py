@@ -13,6 +13,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from spanwise_collector.otlp.decode import Malformed
 from spanwise_collector.otlp.signal import LOGS, METRICS, Signal
 from spanwise_collector.receiver import answer
+from spanwise_collector.receiver.entrance import Entrance
+from spanwise_collector.receiver.gate import Gate
 from spanwise_collector.receiver.intake import Intake, Outcome, retry_after_s
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Overloaded
@@ -32,15 +34,17 @@ _CONCURRENT: Final = 1024  # requests in work or waiting for a thread, so that a
 class GrpcServer:
     """OTLP/gRPC from ``start`` to ``stop``."""
 
-    def __init__(self, intake: Intake, settings: ReceiverSettings) -> None:
+    def __init__(self, intake: Intake, settings: ReceiverSettings, entrance: Entrance) -> None:
         self._intake = intake
         self._settings = settings
+        self._tls = entrance.tls
         self._executor = ThreadPoolExecutor(settings.grpc_workers, thread_name_prefix="spanwise-otlp-grpc")
         self._health = health.HealthServicer()
         self._server = grpc.server(
             self._executor,
             options=[("grpc.max_receive_message_length", settings.max_message_bytes), ("grpc.so_reuseport", 0)],
             maximum_concurrent_rpcs=_CONCURRENT,
+            interceptors=[Gate(entrance.access, lambda: intake.count(TRANSPORT, Outcome.UNAUTHENTICATED))],
         )
         self._register()
 
@@ -49,7 +53,7 @@ class GrpcServer:
         host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
         wanted = f"{host}:{self._settings.otlp_grpc_port}"
         try:
-            port = self._server.add_insecure_port(wanted)
+            port = self._add_port(wanted)
         except RuntimeError as error:
             raise OSError(f"cannot listen on {wanted}: {error}") from error
         self._server.start()
@@ -60,6 +64,11 @@ class GrpcServer:
         self._health.enter_graceful_shutdown()
         self._server.stop(self._settings.stop_grace_s).wait()
         self._executor.shutdown()
+
+    def _add_port(self, wanted: str) -> int:
+        if self._tls is None:
+            return int(self._server.add_insecure_port(wanted))
+        return int(self._server.add_secure_port(wanted, self._tls.credentials()))
 
     def _register(self) -> None:
         handlers = [

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import uvicorn
 
 from spanwise_collector.receiver.cors import App, Cors
-from spanwise_collector.receiver.http import Application
+from spanwise_collector.receiver.entrance import Entrance
+from spanwise_collector.receiver.http import Application, guarded
 from spanwise_collector.receiver.intake import Intake
 from spanwise_collector.settings import ReceiverSettings
 
@@ -20,10 +23,12 @@ _DECODERS = 8
 class HttpServer:
     """OTLP/HTTP from ``start`` to ``stop``."""
 
-    def __init__(self, intake: Intake, settings: ReceiverSettings) -> None:
+    def __init__(self, intake: Intake, settings: ReceiverSettings, entrance: Entrance) -> None:
         self._settings = settings
+        self._scheme = entrance.scheme
         self._executor = ThreadPoolExecutor(_DECODERS, thread_name_prefix="spanwise-decode")
-        application: App = Application(intake, settings, self._executor)
+        inner = Application(intake, settings, self._executor)
+        application: App = guarded(inner, intake, entrance, trusted=settings.cors_origins)
         if settings.cors_origins:
             application = Cors(application, settings.cors_origins, settings.cors_headers)
         config = uvicorn.Config(
@@ -33,6 +38,7 @@ class HttpServer:
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=int(settings.stop_grace_s),
+            ssl_context_factory=context_factory(entrance),
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="spanwise-otlp-http", daemon=True)
@@ -45,7 +51,7 @@ class HttpServer:
         self._socket = socket.create_server(address, family=family, backlog=_BACKLOG)
         self._thread.start()
         host, port = self._socket.getsockname()[:2]
-        return f"http://[{host}]:{port}" if family is socket.AF_INET6 else f"http://{host}:{port}"
+        return f"{self._scheme}://[{host}]:{port}" if ":" in host else f"{self._scheme}://{host}:{port}"
 
     def stop(self) -> None:
         """Answer what is in flight, then close."""
@@ -58,3 +64,9 @@ class HttpServer:
 
     def _run(self) -> None:
         self._server.run(sockets=[self._socket] if self._socket else None)
+
+
+def context_factory(entrance: Entrance) -> Callable[..., ssl.SSLContext] | None:
+    """What uvicorn wants for TLS; None is plain HTTP."""
+    tls = entrance.tls
+    return None if tls is None else lambda *_: tls.context()

@@ -2,6 +2,8 @@
 
 from spanwise_collector.otlp.decode import Malformed
 from spanwise_collector.store.accepted import Accepted, DatabaseInUse, Overloaded
+from spanwise_collector.store.accounts import Account
+from spanwise_collector.store.extract import Choice, Extract
 from spanwise_collector.store.ledgers import (
     DIMENSIONS,
     AttributionRow,
@@ -14,16 +16,24 @@ from spanwise_collector.store.ledgers import (
     Sort,
     StoredLedger,
 )
+from spanwise_collector.store.permit import Refused, place
+from spanwise_collector.store.query import Busy, Exhausted, Queries, QueryLimits, Rows, Scalar
 from spanwise_collector.store.queue import Limits, Load
 from spanwise_collector.store.reader import Reader
+from spanwise_collector.store.retention import Policy, Retention
 from spanwise_collector.store.store import Store
 
 __all__ = [
     "DIMENSIONS",
     "Accepted",
+    "Account",
     "AttributionRow",
+    "Busy",
+    "Choice",
     "DatabaseInUse",
     "Dimension",
+    "Exhausted",
+    "Extract",
     "LedgerFilter",
     "LedgerPage",
     "LedgerRow",
@@ -32,9 +42,17 @@ __all__ = [
     "Load",
     "Malformed",
     "Overloaded",
+    "Policy",
+    "Queries",
+    "QueryLimits",
     "Reader",
+    "Refused",
+    "Retention",
+    "Rows",
+    "Scalar",
     "SegmentRow",
     "Sort",
     "Store",
     "StoredLedger",
+    "place",
 ]

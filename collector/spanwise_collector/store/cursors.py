@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import duckdb
-
-from spanwise_collector.store.accepted import Overloaded
+import pyarrow as pa
 
 from spanwise_collector.store import opening
+from spanwise_collector.store.accepted import Overloaded
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -29,19 +30,14 @@ class Cursors:
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
         """All rows of a query; its values go in as named parameters only. Raises Overloaded for as long as it fails."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._replacing)
-            self._reading += 1
-        try:
+        with self._reads():
             return self._cursor().execute(sql, dict(parameters or {})).fetchall()
-        except duckdb.Error as error:
-            if self._alarm(error):
-                raise Overloaded("the database is being opened anew; ask again in a second") from error
-            raise
-        finally:
-            with self._changed:
-                self._reading -= 1
-                self._changed.notify_all()
+
+    @contextmanager
+    def fresh(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor that nobody else has, for the length of the block; the connection stays as long."""
+        with self._reads(), opening.cursor(self._connection) as cursor:
+            yield cursor
 
     def replace(self, reopen: Callable[[], duckdb.DuckDBPyConnection]) -> None:
         """Close everything, once no query runs, and read from a new connection; queries wait meanwhile."""
@@ -58,10 +54,32 @@ class Cursors:
                 self._replacing = False
                 self._changed.notify_all()
 
+    def table(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
+        """As ``rows``, in columns."""
+        with self._reads():
+            return self._cursor().sql(sql, params=dict(parameters or {})).to_arrow_table()
+
     def close(self) -> None:
         """Close what every thread reads by: the engine's own threads live as long as any cursor is open."""
         for cursor in list(self._opened):
             cursor.close()
+
+    @contextmanager
+    def _reads(self) -> Iterator[None]:
+        """While this lasts, the connection is not replaced."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._replacing)
+            self._reading += 1
+        try:
+            yield
+        except duckdb.Error as error:
+            if self._alarm(error):
+                raise Overloaded("the database is being opened anew; ask again in a second") from error
+            raise
+        finally:
+            with self._changed:
+                self._reading -= 1
+                self._changed.notify_all()
 
     def _open(self) -> None:
         self._local = threading.local()

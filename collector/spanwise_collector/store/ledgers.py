@@ -53,11 +53,24 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredLedger:
-    """A stored answer and the batch sequence up to which it holds."""
+    """A stored answer and the batch sequence up to which it holds.
+
+    It is ``frozen`` when spans that it was computed from are deleted: it is the last one.
+    """
 
     conversation_id: str
     seq: int
     answer: bytes
+    frozen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Batches from ``first`` to ``last``, both included, and the spans in them."""
+
+    first: int
+    last: int
+    spans: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +108,11 @@ class LedgerFilter:
     status: str | None = None
     min_active_ns: int | None = None
 
+    @property
+    def single(self) -> bool:
+        """Whether something is asked that only single conversations know, not hours."""
+        return self.status is not None or self.min_active_ns is not None
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerPage:
@@ -110,7 +128,8 @@ class AttributionRow:
 
     ``group`` maps each dimension asked for to its value, None where it does not apply. ``share`` is of the active time
     of all rows. Percentiles are over the group's ns per conversation that has the group, interpolated linearly
-    (numpy's default, DuckDB's ``quantile_cont``).
+    (numpy's default, DuckDB's ``quantile_cont``). Where some of the conversations are ``estimated`` from hours,
+    percentiles are within 2 %, and a conversation counts once for each hour, service and agent.
     """
 
     group: Mapping[str, str | None]
@@ -121,3 +140,4 @@ class AttributionRow:
     p99_ns: float
     conversations: int
     segments: int
+    estimated: bool = False

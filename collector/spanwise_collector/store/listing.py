@@ -13,7 +13,7 @@ from spanwise_collector.store.ledgers import LedgerFilter, LedgerPage, LedgerSum
 Query: TypeAlias = Callable[[str, Mapping[str, object]], list[Row]]
 
 _SORTS: Final[dict[str, str]] = {"started": "started_ns", "active": "active_ns"}
-_CONDITIONS: Final = {
+CONDITIONS: Final = {
     "since_ns": "started_ns >= $since_ns",
     "until_ns": "started_ns < $until_ns",
     "service": "service = $service",
@@ -37,7 +37,8 @@ def conditions(filters: LedgerFilter, known: Mapping[str, str]) -> tuple[str, di
 def ledger(rows: Query, conversation_id: str) -> StoredLedger | None:
     """The stored account of one conversation."""
     found = rows(
-        "SELECT conversation_id, seq, answer FROM ledgers WHERE conversation_id = $id", {"id": conversation_id}
+        "SELECT conversation_id, seq, answer, frozen FROM ledgers WHERE conversation_id = $id",
+        {"id": conversation_id},
     )
     return StoredLedger(*found[0]) if found else None
 
@@ -47,7 +48,7 @@ def ledgers(rows: Query, filters: LedgerFilter, *, sort: Sort, limit: int, curso
     if sort not in _SORTS:
         raise ValueError(f"sort: {sort!r} is none of {', '.join(_SORTS)}")
     column = _SORTS[sort]
-    where, values = conditions(filters, _CONDITIONS)
+    where, values = conditions(filters, CONDITIONS)
     if cursor is not None:
         where += f" AND ({column} < $last OR ({column} = $last AND conversation_id > $last_id))"
         values["last"], values["last_id"] = _decode(cursor)
@@ -60,8 +61,8 @@ def ledgers(rows: Query, filters: LedgerFilter, *, sort: Sort, limit: int, curso
 
 def answers(rows: Query, filters: LedgerFilter, *, limit: int) -> list[StoredLedger]:
     """Stored answers, latest first."""
-    where, values = conditions(filters, _CONDITIONS)
-    columns, order = "conversation_id, seq, answer", "started_ns DESC, conversation_id"
+    where, values = conditions(filters, CONDITIONS)
+    columns, order = "conversation_id, seq, answer, frozen", "started_ns DESC, conversation_id"
     sql = f"SELECT {columns} FROM ledgers WHERE {where} ORDER BY {order} LIMIT $limit"  # noqa: S608  # as above
     return [StoredLedger(*row) for row in rows(sql, {**values, "limit": limit})]
 

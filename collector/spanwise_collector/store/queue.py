@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
+
+import duckdb
 
 from spanwise_collector.otlp.decode import Parcel
 from spanwise_collector.store.accepted import Accepted, Overloaded
@@ -17,6 +19,8 @@ from spanwise_collector.store.rowset import Rowset
 
 _FULL: Final = "the write queue is full"
 _CLOSING: Final = "the store is closing"
+
+Work: TypeAlias = Callable[[duckdb.DuckDBPyConnection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,15 @@ class Save:
     future: Future[None] = field(default_factory=Future)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Chore:
+    """A bounded step of housekeeping, which removes this many spans; resolves to how many seconds it took."""
+
+    work: Work
+    removes: int = 0
+    future: Future[float] = field(default_factory=Future)
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """What waits: requests, their bytes and spans."""
@@ -78,7 +91,7 @@ class Queue:
         self._limits = limits
         self._deliveries: deque[Delivery] = deque()
         self._portions: deque[Portion] = deque()
-        self._saves: deque[Save] = deque()
+        self._saves: deque[Save | Chore] = deque()
         self._requests = 0
         self._nbytes = 0
         self._spans = 0
@@ -97,8 +110,8 @@ class Queue:
             self._count(delivery.parcel, 1)
             self._changed.notify_all()
 
-    def save(self, save: Save) -> None:
-        """Queue ledgers; raises Overloaded after close."""
+    def save(self, save: Save | Chore) -> None:
+        """Queue ledgers, or a step of housekeeping; raises Overloaded after close."""
         with self._changed:
             self._refuse_if_closed()
             self._saves.append(save)
@@ -116,7 +129,7 @@ class Queue:
             self._portions.append(portion)
             self._changed.notify_all()
 
-    def take(self, timeout_s: float | None = None) -> tuple[list[Portion], list[Save]]:
+    def take(self, timeout_s: float | None = None) -> tuple[list[Portion], list[Save | Chore]]:
         """Wait for work and take as much as one commit may hold; two empty lists mean ``drained``, or none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._portions or self._saves or self._drained(), timeout_s)

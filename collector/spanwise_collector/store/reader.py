@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
+
+import pyarrow as pa
 
 from spanwise_collector.otlp import value
 from spanwise_collector.span import Attributes, Span
 from spanwise_collector.store import listing
-from spanwise_collector.store.attributing import attribution
+from spanwise_collector.store.accounts import Account, accounts
+from spanwise_collector.store.attributing import attribution, outlived
 from spanwise_collector.store.cursors import Cursors
+from spanwise_collector.store.extract import Choice, Extract, extract
+from spanwise_collector.store.hours import ACTIVE, HOURLY, LOOSE
 from spanwise_collector.store.join import joined
 from spanwise_collector.store.ledgers import (
     AttributionRow,
     Dimension,
     LedgerFilter,
     LedgerPage,
+    Range,
     Sort,
     StoredLedger,
 )
@@ -29,6 +35,19 @@ _SPANS: Final = f"""
     SELECT {", ".join(COLUMNS)} FROM spans
     WHERE seq IN (SELECT unnest($seqs)) AND trace_id IN (SELECT unnest($traces))
 """  # noqa: S608  # COLUMNS is a constant
+_BLOCKS: Final = """
+    SELECT used_blocks * block_size, total_blocks * block_size FROM pragma_database_size()
+    WHERE database_name = current_database()
+"""
+_HOLDING: Final = """
+    SELECT coalesce(max(seq), 0)
+    FROM (SELECT seq, sum(spans) OVER (ORDER BY seq) - spans AS before FROM batches WHERE spans > 0)
+    WHERE before < $spans
+"""
+_THAWED: Final = """
+    SELECT id FROM ledgers
+    WHERE NOT frozen AND conversation_id IN (SELECT unnest($names)) ORDER BY id LIMIT $limit
+"""
 _TOUCHED: Final = "SELECT DISTINCT trace_id FROM touches WHERE seq > $after AND seq <= $upto"
 _NAMES: Final = """
     SELECT trace_id, list(DISTINCT conversation_id ORDER BY conversation_id)
@@ -42,6 +61,7 @@ class Reader:
     """Reads the store; may be used by any number of threads, each has its own cursor."""
 
     def __init__(self, cursors: Cursors) -> None:
+        self._cursors = cursors
         self._rows = cursors.rows
         self._resource = lru_cache(maxsize=4096)(self._read_resource)
         self._scope = lru_cache(maxsize=4096)(self._read_scope)
@@ -51,6 +71,52 @@ class Reader:
         """Sequence of the newest committed batch, 0 if there is none."""
         found: int = self._rows("SELECT coalesce(max(seq), 0) FROM batches")[0][0]
         return found
+
+    def batches(self, upto: int) -> list[Range]:
+        """Every batch up to this one that still has spans, oldest first."""
+        sql = "SELECT seq, seq, spans FROM batches WHERE spans > 0 AND seq <= $upto ORDER BY seq"
+        return [Range(*row) for row in self._rows(sql, {"upto": upto})]
+
+    def oldest(self) -> int:
+        """The first batch that still has spans, else the newest."""
+        found: int | None = self._rows("SELECT min(seq) FROM batches WHERE spans > 0")[0][0]
+        return self.seq() if found is None else found
+
+    def stored(self) -> int:
+        """Spans in all batches, copies included."""
+        return int(self._rows("SELECT coalesce(sum(spans), 0) FROM batches")[0][0])
+
+    def arrived_before(self, ns: int) -> int:
+        """The last batch that arrived before this time, 0 if there is none."""
+        found: int = self._rows("SELECT coalesce(max(seq), 0) FROM batches WHERE arrived_ns < $ns", {"ns": ns})[0][0]
+        return found
+
+    def holding(self, spans: int) -> int:
+        """The batch up to which there are this many spans."""
+        found: int = self._rows(_HOLDING, {"spans": spans})[0][0]
+        return found
+
+    def blocks(self) -> tuple[int, int]:
+        """Bytes of the database file that are in use, and bytes in all; they change at checkpoints only."""
+        used, whole = self._rows(_BLOCKS)[0]
+        return used, whole
+
+    def thawed(self, conversation_ids: Sequence[str], *, limit: int) -> list[int]:
+        """Some of those stored accounts of these conversations that may still be replaced by newer ones."""
+        return [row[0] for row in self._rows(_THAWED, {"names": list(conversation_ids), "limit": limit})]
+
+    def hourly(self, ledgers: Sequence[int]) -> pa.Table:
+        """The hours that the segments of these accounts add up to, as rows of the table."""
+        bounds = {"ids": list(ledgers), "first": min(ledgers), "last": max(ledgers), "active": ACTIVE}
+        return self._cursors.table(HOURLY, bounds)
+
+    def loose_hours(self) -> list[int]:
+        """Hours that several rows of one key have been added to."""
+        return [row[0] for row in self._rows(LOOSE)]
+
+    def outlived(self, filters: LedgerFilter) -> bool:
+        """Whether some of the conversations of this time are known by hours only, which tell no status and no sum."""
+        return outlived(self._rows, filters)
 
     def changed(self, after: int, before_or_at: int) -> list[str]:
         """Ids of the conversations that the batches in ``(after, before_or_at]`` touched, sorted.
@@ -64,13 +130,12 @@ class Reader:
         return sorted(self._conversations(list(touched)))
 
     def has(self, conversation_id: str) -> bool:
-        """Whether any span of this conversation, or of the trace with this id, is stored."""
-        return bool(self._traces(conversation_id))
+        """Whether any span of this conversation, or of the trace with this id, is stored, or what outlived them."""
+        return bool(self._traces(conversation_id)) or self.ledger(conversation_id) is not None
 
     def conversation_seq(self, conversation_id: str) -> int:
         """Sequence of the newest batch that touched it, 0 if it is unknown."""
-        traces = self._traces(conversation_id)
-        return max(self._seqs([*traces, *self._served(traces)]), default=0)
+        return max(self._seqs(self.traces(conversation_id)), default=0)
 
     def spans(self, conversation_id: str) -> list[Span]:
         """Spans of every trace that holds the conversation id, or of the trace with this id, each once.
@@ -88,6 +153,21 @@ class Reader:
         """Spans of one trace by its 32 hex digits, each once; empty if unknown."""
         trace = _trace_bytes(trace_id)
         return once(self._read([trace])) if trace else []
+
+    def extract(self, choice: Choice) -> Extract:
+        """Whole traces as columns, from all batches committed by now."""
+        return extract(self._cursors, choice, seq=self.seq())
+
+    def accounts(
+        self, what: Account, ids: Sequence[str] | None = None, filters: LedgerFilter = _ANY
+    ) -> Iterator[pa.Table]:
+        """Stored accounts or their segments as columns; the first table is empty and has the schema."""
+        return accounts(self._cursors, what, ids, filters)
+
+    def traces(self, conversation_id: str) -> list[bytes]:
+        """Ids of the traces that hold a conversation's spans, or the trace with this id; none if it is unknown."""
+        traces = self._traces(conversation_id)
+        return [*traces, *self._served(traces)]
 
     def ledger(self, conversation_id: str) -> StoredLedger | None:
         """The stored account of one conversation."""

@@ -55,14 +55,14 @@ _SEGMENT: Final = pa.schema(
 _LIMIT: Final = 2**63 - 1
 _INT32: Final = 2**31 - 1
 _TRACE_ID: Final = re.compile(r"[0-9a-f]{32}")
-_NEWER: Final = "SELECT conversation_id, seq FROM ledgers WHERE list_contains($ids, conversation_id)"
+_STORED: Final = "SELECT conversation_id, seq, frozen FROM ledgers WHERE list_contains($ids, conversation_id)"
 _NAMED: Final = """
     SELECT DISTINCT lower(hex(trace_id)) FROM touches
     WHERE list_contains($traces, trace_id) AND conversation_id IS NOT NULL
 """
 _TRACED: Final = "SELECT count(trace_id) FROM ledgers"
 _RETIRE: Final = f"""
-    DELETE FROM ledgers WHERE trace_id IN (
+    DELETE FROM ledgers WHERE NOT frozen AND trace_id IN (
         SELECT trace_id FROM touches WHERE seq > $after AND seq <= $upto AND conversation_id IS NOT NULL
         UNION ALL
         SELECT server_trace FROM ({joined("server.seq")})
@@ -73,9 +73,9 @@ _RETIRE: Final = f"""
 
 
 def save(cursor: duckdb.DuckDBPyConnection, rows: Iterable[LedgerRow]) -> None:
-    """Replace the ledgers of these conversations unless what is stored is newer; within an open transaction."""
+    """Replace the ledgers of these conversations unless the stored one is newer or frozen; within a transaction."""
     newest = {row.conversation_id: row for row in sorted(rows, key=lambda row: row.seq)}
-    for name in [*_overtaken(cursor, newest), *_named(cursor, newest)]:
+    for name in {*_overtaken(cursor, newest), *_named(cursor, newest)}:
         del newest[name]
     if not newest:
         return
@@ -97,8 +97,8 @@ def retire(cursor: duckdb.DuckDBPyConnection, *, after: int, upto: int) -> None:
 
 
 def _overtaken(cursor: duckdb.DuckDBPyConnection, newest: dict[str, LedgerRow]) -> list[str]:
-    stored = cursor.execute(_NEWER, {"ids": list(newest)}).fetchall()
-    return [name for name, seq in stored if seq > newest[name].seq]
+    stored = cursor.execute(_STORED, {"ids": list(newest)}).fetchall()
+    return [name for name, seq, frozen in stored if frozen or seq > newest[name].seq]
 
 
 def _named(cursor: duckdb.DuckDBPyConnection, newest: dict[str, LedgerRow]) -> list[str]:

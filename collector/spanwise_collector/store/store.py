@@ -12,7 +12,8 @@ from spanwise_collector.store.accepted import Accepted
 from spanwise_collector.store.database import Database
 from spanwise_collector.store.ledgers import LedgerRow
 from spanwise_collector.store.opening import Config
-from spanwise_collector.store.queue import Delivery, Limits, Load, Queue, Save
+from spanwise_collector.store.query import Queries, QueryLimits
+from spanwise_collector.store.queue import Chore, Delivery, Limits, Load, Queue, Save, Work
 from spanwise_collector.store.reader import Reader
 from spanwise_collector.store.tally import Tally
 from spanwise_collector.store.writer import Writer
@@ -79,9 +80,23 @@ class Store:
         self._queue.save(save)
         return save.future
 
+    def chore(self, work: Work, *, removes: int = 0) -> Future[float]:
+        """Have the writer do a short piece of housekeeping, which removes this many spans, in a transaction."""
+        chore = Chore(work, removes)
+        self._queue.save(chore)
+        return chore.future
+
     def reader(self) -> Reader:
         """The reader; each thread that calls it reads by its own cursor."""
         return self._reader
+
+    def queries(self, limits: QueryLimits | None = None) -> Queries:
+        """What runs SQL from outside; close it before the store."""
+        return Queries(self._database.cursors.fresh, limits)
+
+    def economise(self, nbytes: int) -> None:
+        """Let the engine hold no more than this of the database in memory; without it, most of the machine's."""
+        self._database.cursors.rows(f"SET memory_limit = '{nbytes}B'")
 
     @property
     def ready(self) -> bool:

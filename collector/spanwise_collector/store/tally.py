@@ -58,6 +58,11 @@ class Tally:
         self._count = count
         self._note()
 
+    def remove(self, spans: int) -> None:
+        """This many spans of committed batches are deleted."""
+        self._count = Count(self._count.seq, self._count.spans - spans)
+        self._note()
+
     def close(self) -> None:
         """Give up the file."""
         os.close(self._file)

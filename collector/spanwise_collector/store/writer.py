@@ -15,7 +15,7 @@ from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
 from spanwise_collector.store.database import Database
 from spanwise_collector.store.opening import ROW_GROUP, checkpoint
-from spanwise_collector.store.queue import Delivery, Portion, Queue, Save
+from spanwise_collector.store.queue import Chore, Delivery, Portion, Queue, Save
 from spanwise_collector.store.rowset import Rowset, rowset
 from spanwise_collector.store.saving import retire, save
 from spanwise_collector.store.tally import Tally
@@ -67,7 +67,10 @@ class Writer:
             self._write(portions)
             self._queue.done(portions)
             for each in saves:
-                self._save(each)
+                if isinstance(each, Chore):
+                    self._chore(each)
+                else:
+                    self._save(each)
             if self._unmoved >= ROW_GROUP:
                 self._checkpoint()
 
@@ -137,6 +140,18 @@ class Writer:
         if request.retire is not None:
             after, upto = request.retire
             retire(self._cursor, after=after, upto=upto)
+
+    def _chore(self, chore: Chore) -> None:
+        began = time.perf_counter()
+        try:
+            self._transact(lambda: chore.work(self._cursor))
+        except Exception as error:  # noqa: BLE001  # whoever asked for it hears of it
+            if chore.future.set_running_or_notify_cancel():
+                chore.future.set_exception(error)
+        else:
+            self._tally.remove(chore.removes)
+            self._unmoved += chore.removes
+            _resolve(chore.future, time.perf_counter() - began)
 
     def _transact(self, work: Callable[[], T]) -> T:
         try:

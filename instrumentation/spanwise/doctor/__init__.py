@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     failed = False
     found: list[Finding] = []
-    for finding in examine(os.environ, api=options.api):
+    for finding in examine(os.environ | ({proof.TOKEN: options.token} if options.token else {}), api=options.api):
         failed = failed or finding.ok is False
         if options.json:
             found.append(finding)
@@ -65,5 +65,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--api", metavar="URL", help="page and API of the server (default: port 4320 of the endpoint's host)"
     )
+    parser.add_argument("--token", help=f"what the server wants to be shown for reading (default: {proof.TOKEN})")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     return parser

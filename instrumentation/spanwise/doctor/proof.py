@@ -25,6 +25,8 @@ from spanwise.endpoint import Endpoint
 from spanwise.tracer import release
 
 API_PORT = 4320
+TOKEN = "SPANWISE_TOKEN"  # noqa: S105 - the name of a variable
+_WANTED = f"to see it, set {TOKEN} to a token that may read"
 _LIMIT = 10.0  # s, from sending to giving up
 _PAUSE = 0.02  # s, between two looks
 _ANSWER_LIMIT = 5.0  # s
@@ -79,14 +81,18 @@ def made() -> Span:
 
 
 def server(target: Endpoint, api: str | None, environ: Mapping[str, str]) -> Server:
-    """The server's API: where the user says, else beside the endpoint. Only there it gets the endpoint's token."""
+    """The server's API: where the user says, else beside the endpoint. Only there it gets the endpoint's token.
+
+    A token for reading that the environment names comes first; it is for the API, wherever that is.
+    """
     parts = place(target)
     host = parts.hostname or ""
     beside = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{API_PORT}"
     url = (api or beside).rstrip("/")
     url = url if "://" in url else f"http://{url}"
     own = urlsplit(url).hostname == host
-    return Server(url, api is not None, credentials(environ) if own else None, environ)
+    reading = f"Bearer {environ[TOKEN]}" if environ.get(TOKEN) else None
+    return Server(url, api is not None, reading or (credentials(environ) if own else None), environ)
 
 
 def shown(span: Span, at: Server, began: float) -> Finding:
@@ -143,6 +149,8 @@ def _not_yet(error: urllib.error.HTTPError) -> Look:
     """A trace that is not there yet is an answer of the API in its own form; any other 404 is somebody else's."""
     if error.code == HTTPStatus.SERVICE_UNAVAILABLE:
         return Look()
+    if error.code == HTTPStatus.UNAUTHORIZED:
+        return Look(foreign=_WANTED)
     try:
         known = error.code == HTTPStatus.NOT_FOUND and bool(json.load(error)["errors"])
     except (ValueError, KeyError, TypeError):
@@ -163,6 +171,8 @@ def _seen(trace: Mapping[str, Any], span: Span, where: str) -> Finding:
 
 
 def _unseen(why: str, at: Server) -> Finding:
+    if why == _WANTED:
+        return Finding(None, f"the span was accepted but cannot be shown: {at.url} wants a token", _WANTED)
     return Finding(
         False if at.named else None,
         f"the span was accepted but cannot be shown: {why}; {at.url} is no Spanwise API",

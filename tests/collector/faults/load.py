@@ -88,7 +88,8 @@ class GrpcSender:
             assert self._export(body, timeout=PATIENCE_S) == b""
         except grpc.RpcError as error:
             trailers = {name for name, _ in error.trailing_metadata() or ()}
-            assert error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}, error
+            if error.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}:
+                raise
             if {"google.rpc.retryinfo-bin", "grpc-status-details-bin"} <= trailers:
                 raise Refused(error.details()) from error
             raise Lost(error.details()) from error
