@@ -28,7 +28,7 @@ class Database:
     """
 
     def __init__(self, path: str, config: Config) -> None:
-        self._path, self._config = path, config
+        self._path, self._config = path, dict(config)
         self._fault: str | None = None
         self._opened_s = 0.0
         self.count = Count(0, 0)
@@ -41,6 +41,11 @@ class Database:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for the writer thread."""
         return opening.cursor(self._connection)
+
+    def economise(self, nbytes: int) -> None:
+        """Let the engine hold no more than this in memory, also after it was opened anew."""
+        self._config["memory_limit"] = f"{nbytes}B"
+        self.cursors.rows(f"SET memory_limit = '{nbytes}B'")
 
     def heed(self, error: BaseException) -> bool:
         """Note that the engine gave up, if that is what the error says; whether it has. Any thread may call it."""
