@@ -163,7 +163,7 @@ class Load:
         return found
 
     def _deliver(self, line: _Line) -> None:
-        number = self._number()
+        number = self.number()
         body = request(number, self.payload)
         while not self._stopped.is_set():
             if self._sent(line, body):
@@ -190,7 +190,8 @@ class Load:
             if refusal is not None:
                 self.refusals[refusal] += 1
 
-    def _number(self) -> int:
+    def number(self) -> int:
+        """The next number, noted as sent."""
         with self._lock:
             number = next(self._numbers)
             self.sent.add(number)
