@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from spanwise_analyzer.shapes import Parameter, Problem, dump
-from spanwise_collector.store import Overloaded
+from spanwise_collector.store import Damaged, Overloaded
 
 MEDIA_TYPE = "application/problem+json"
 _JSON = "application/json"
@@ -62,6 +62,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(Overloaded, _later)
+    app.add_exception_handler(Damaged, _damaged)
     app.add_exception_handler(Exception, _failure)
     plain = app.openapi
 
@@ -101,6 +102,10 @@ def _later(_: Request, error: Exception) -> Response:
     answer = details(503, str(error))
     answer.headers["Retry-After"] = "1"
     return answer
+
+
+def _damaged(_: Request, error: Exception) -> Response:
+    return details(500, str(error))
 
 
 def _failure(request: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from spanwise_collector.ending import on_signal
 from spanwise_collector.receiver import Entrance, Receiver
 from spanwise_collector.settings import ReceiverSettings
-from spanwise_collector.store import DatabaseInUse, Store
+from spanwise_collector.store import DatabaseInUse, NewerSchema, Store
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
         print(f"WARNING: {entrance.warning}", file=sys.stderr)  # noqa: T201  # as below
     try:
         _serve(Store.open(options.db), settings, entrance)
-    except (DatabaseInUse, OSError) as error:
+    except (DatabaseInUse, NewerSchema, OSError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # a command line
         return 1
     return 0

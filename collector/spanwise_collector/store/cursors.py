@@ -12,7 +12,6 @@ import duckdb
 import pyarrow as pa
 
 from spanwise_collector.store import opening
-from spanwise_collector.store.accepted import Overloaded
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -20,7 +19,7 @@ Row: TypeAlias = tuple[Any, ...]
 class Cursors:
     """Runs queries on the calling thread's own cursor, and lets the connection below them be replaced."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, alarm: Callable[[Exception], bool]) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, alarm: Callable[[Exception], None]) -> None:
         self._connection = connection
         self._alarm = alarm
         self._open()
@@ -29,7 +28,7 @@ class Cursors:
         self._changed = threading.Condition()
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
-        """All rows of a query; its values go in as named parameters only. Raises Overloaded for as long as it fails."""
+        """All rows of a query; its values go in as named parameters only. Raises what ``alarm`` makes of errors."""
         with self._reads():
             return self._cursor().execute(sql, dict(parameters or {})).fetchall()
 
@@ -73,8 +72,7 @@ class Cursors:
         try:
             yield
         except duckdb.Error as error:
-            if self._alarm(error):
-                raise Overloaded("the database is being opened anew; ask again in a second") from error
+            self._alarm(error)
             raise
         finally:
             with self._changed:

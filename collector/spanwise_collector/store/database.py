@@ -8,8 +8,8 @@ from typing import Final
 
 import duckdb
 
-from spanwise_collector.store import opening
-from spanwise_collector.store.accepted import Overloaded
+from spanwise_collector.store import aside, opening
+from spanwise_collector.store.accepted import Damaged, Overloaded
 from spanwise_collector.store.cursors import Cursors
 from spanwise_collector.store.opening import Config, opened
 from spanwise_collector.store.schema import migrate
@@ -36,7 +36,7 @@ class Database:
         self.damage: str | None = None
         """What a damaged file lost, in one sentence; None if nothing was damaged."""
         self._connection = self._open()
-        self.cursors = Cursors(self._connection, self.heed)
+        self.cursors = Cursors(self._connection, self._alarm)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for the writer thread."""
@@ -47,11 +47,10 @@ class Database:
         self._config["memory_limit"] = f"{nbytes}B"
         self.cursors.rows(f"SET memory_limit = '{nbytes}B'")
 
-    def heed(self, error: BaseException) -> bool:
-        """Note that the engine gave up, if that is what the error says; whether it has. Any thread may call it."""
+    def heed(self, error: BaseException) -> None:
+        """Note that the engine gave up, if that is what the error says."""
         if self._fault is None and (isinstance(error, duckdb.FatalException) or _INVALID in str(error)):
             self._fault = str(error).splitlines()[0]
-        return self.invalid
 
     @property
     def invalid(self) -> bool:
@@ -70,6 +69,18 @@ class Database:
         self._fault = None
         return True
 
+    def _alarm(self, error: Exception) -> None:
+        """Of a query that failed, in any reading thread: raises Overloaded or Damaged if the file is to blame."""
+        self.heed(error)
+        if self.invalid:
+            raise Overloaded("the database is being opened anew; ask again in a second") from error
+        if aside.blames_file(error):
+            said = f"a part of the database file cannot be read, the rest can: {str(error).splitlines()[0]}"
+            if self.damage is None:
+                _log.error("%s: %s", self._path, said)
+            self.damage = self.damage or said
+            raise Damaged(said) from error
+
     def close(self) -> None:
         """Give up the file."""
         self.cursors.close()
@@ -80,7 +91,11 @@ class Database:
         found = opened(self._path, self._config)
         if found.damage:
             _log.warning("%s: %s", self._path, found.damage)
-        migrate(found.connection)
+        try:
+            migrate(found.connection)
+        except BaseException:
+            found.connection.close()
+            raise
         self.count, self.damage = found.count, found.damage or self.damage
         self._connection = found.connection
         return found.connection
