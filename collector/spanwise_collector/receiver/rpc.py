@@ -93,6 +93,7 @@ class GrpcServer:
         except Overloaded as error:
             self._refuse(context, str(error))
         except Late:
+            waiting.cancel()
             self._refuse(context, "not committed in time; it may still be")
         return answer.success(accepted)
 

@@ -120,8 +120,11 @@ class Queue:
     def unpack(self) -> list[Delivery]:
         """Wait for deliveries and take as many as one commit may hold; none once closed and drained."""
         with self._changed:
-            self._changed.wait_for(lambda: self._deliveries or self._closed)
-            return self._some()
+            while True:
+                self._changed.wait_for(lambda: self._deliveries or self._closed)
+                taken = self._some()
+                if taken or self._closed:
+                    return taken
 
     def ready(self, portion: Portion) -> None:
         """What was unpacked can be written."""
@@ -187,8 +190,13 @@ class Queue:
         taken: list[Delivery] = []
         spans = 0
         while self._deliveries and (not taken or spans < self._limits.commit_spans):
-            taken.append(self._deliveries.popleft())
-            spans += taken[-1].parcel.spans
+            delivery = self._deliveries.popleft()
+            if delivery.future.cancelled():  # nobody waits for it any more; its sender will send it again
+                self._count(delivery.parcel, -1)
+                self._changed.notify_all()
+                continue
+            taken.append(delivery)
+            spans += delivery.parcel.spans
         return taken
 
     def _ready(self) -> list[Portion]:

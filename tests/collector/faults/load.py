@@ -138,10 +138,10 @@ class Load:
         """Wait until this many further requests are acknowledged."""
         self.count(len(self.acknowledged) + number)
 
-    def refused(self) -> None:
-        """Wait until a request is refused."""
-        before, deadline = self.refusals.total(), time.monotonic() + PATIENCE_S
-        while self.refusals.total() == before:
+    def refused(self, number: int = 1) -> None:
+        """Wait until this many more requests are refused."""
+        enough, deadline = self.refusals.total() + number, time.monotonic() + PATIENCE_S
+        while self.refusals.total() < enough:
             assert time.monotonic() < deadline, "nothing is refused"
             time.sleep(0.01)
 
