@@ -10,6 +10,7 @@ from fastapi.telemetry import TelemetryConfig
 from spanwise_analyzer import course, download, health, jaeger, listing, page, problem, question, sql
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.fleet import fleet
+from spanwise_analyzer.paths import CONVERSATION
 from spanwise_analyzer.problem import Gone, Invalid, Unknown, documented
 from spanwise_analyzer.question import AttributionQuestion, ListQuestion, Window
 from spanwise_analyzer.reply import document, reply
@@ -42,7 +43,7 @@ def conversations(books: Books) -> APIRouter:
     def list_conversations(asked: Annotated[ListQuestion, Query()]) -> Response:
         return reply(listing.paged(books.reader(), asked))
 
-    @api.get("/conversations/{conversation_id:path}/timeline", response_model=Timeline, responses=documented(404, 410))
+    @api.get(f"/conversations/{CONVERSATION}/timeline", response_model=Timeline, responses=documented(404, 410))
     def get_timeline(conversation_id: str) -> Response:
         whole = books.answer(f"{conversation_id}/timeline")
         if whole is not None:  # an id may itself end like this path
@@ -52,7 +53,7 @@ def conversations(books: Books) -> APIRouter:
             raise _gone(conversation_id) if books.gone(conversation_id) else _unknown(conversation_id)
         return reply(course.timeline(ledger))
 
-    @api.get("/conversations/{conversation_id:path}", response_model=Answer, responses=documented(404))
+    @api.get(f"/conversations/{CONVERSATION}", response_model=Answer, responses=documented(404))
     def get_conversation(conversation_id: str) -> Response:
         found = books.answer(conversation_id)
         if found is None:

@@ -111,7 +111,10 @@ class Books:
         # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.
         try:
             if self._fresh(reader, conversation_id) is None:
-                return compute(reader, conversation_id, seq=seq)
+                row = compute(reader, conversation_id, seq=seq)
+                if row is None and reader.ledger(conversation_id):
+                    self.store.forget_ledgers([conversation_id]).result()
+                return row
         except Exception:
             log.exception("conversation %r could not be computed", conversation_id)
         return None

@@ -16,6 +16,7 @@ from spanwise.stages import Stage
 from spanwise_analyzer import course, figures, listing, question
 from spanwise_analyzer.books import Books
 from spanwise_analyzer.page import chart
+from spanwise_analyzer.paths import CONVERSATION
 from spanwise_analyzer.problem import Unknown
 from spanwise_analyzer.question import ListQuestion
 from spanwise_analyzer.shapes import Row
@@ -46,7 +47,7 @@ def router(books: Books) -> APIRouter:
         parts = chart.groups(where)
         return _page("conversations.html", found=found, where=parts, asked=asked, onward=onward, savings=savings)
 
-    @pages.get("/conversations/{conversation_id:path}")
+    @pages.get(f"/conversations/{CONVERSATION}")
     def conversation(conversation_id: str) -> Response:
         ledger = books.ledger(conversation_id)
         document = books.answer(conversation_id)

@@ -27,6 +27,7 @@ from spanwise_collector.store.ledgers import (
     Sort,
     StoredLedger,
 )
+from spanwise_collector.store.moving import superseded
 from spanwise_collector.store.rows import COLUMNS, once, span
 
 _ANY: Final = LedgerFilter()
@@ -141,10 +142,15 @@ class Reader:
         """Spans of every trace that holds the conversation id, or of the trace with this id, each once.
 
         With them come MCP server spans of other traces, and what lies below them, where their client is among these.
+        Where a span was delivered under several conversation ids, only the copy that counts decides.
         """
         traces = self._traces(conversation_id)
         served = self._served(traces)
-        own = self._read(traces)
+        own = once(self._read(traces))
+        lost = superseded(self._rows, conversation_id, own)
+        if lost:
+            own = [each for each in own if each.trace_id not in lost]
+            served = self._served([trace for trace in traces if trace.hex() not in lost])
         for trace, spans in served.items():
             own += _below(self._read([trace]), spans)
         return once(own)

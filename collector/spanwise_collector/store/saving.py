@@ -87,6 +87,14 @@ def save(cursor: duckdb.DuckDBPyConnection, rows: Iterable[LedgerRow]) -> None:
     _insert(cursor, "segments", pa.Table.from_pylist(segments, _SEGMENT))
 
 
+def forget(cursor: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+    """Remove the accounts of these conversations unless they are frozen; within a transaction."""
+    sql = "DELETE FROM ledgers WHERE NOT frozen AND list_contains($names, conversation_id) RETURNING id"
+    ids = [row[0] for row in cursor.execute(sql, {"names": list(names)}).fetchall()]
+    if ids:
+        cursor.execute("DELETE FROM segments WHERE list_contains($ids, ledger)", {"ids": ids})
+
+
 def retire(cursor: duckdb.DuckDBPyConnection, *, after: int, upto: int) -> None:
     """Remove ledgers under a trace id whose spans turned out, by these batches, to belong to a named conversation."""
     if not cursor.execute(_TRACED).fetchall()[0][0]:

@@ -15,6 +15,7 @@ from spanwise_collector.store.opening import Config
 from spanwise_collector.store.query import Queries, QueryLimits
 from spanwise_collector.store.queue import Chore, Delivery, Limits, Load, Queue, Save, Work
 from spanwise_collector.store.reader import Reader
+from spanwise_collector.store.saving import forget
 from spanwise_collector.store.tally import Tally
 from spanwise_collector.store.writer import Writer
 
@@ -75,6 +76,10 @@ class Store:
     def retire_ledgers(self, *, after: int, upto: int) -> Future[None]:
         """Remove accounts under a trace id which the batches in ``(after, upto]`` gave to a named conversation."""
         return self._save(Save(retire=(after, upto)))
+
+    def forget_ledgers(self, conversation_ids: Sequence[str]) -> Future[float]:
+        """Remove accounts of conversations that turned out to have no spans."""
+        return self.chore(lambda cursor: forget(cursor, conversation_ids))
 
     def _save(self, save: Save) -> Future[None]:
         self._queue.save(save)
