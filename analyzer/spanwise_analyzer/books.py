@@ -19,6 +19,7 @@ from spanwise_collector.store import LedgerRow, Reader, Store
 
 _LOCKS = 64
 _CHUNK = 32
+_STEP = 8  # batches
 _PAUSE_S = 0.25
 _DUTY = 4  # a background round of t seconds is followed by 4 t of rest, so that ingest keeps most of the machine
 
@@ -89,12 +90,23 @@ class Books:
                 self._catch_up(self.store.reader(), target)
 
     def _catch_up(self, reader: Reader, target: int) -> None:
-        self.store.retire_ledgers(after=self._seen, upto=target).result()
-        touched = reader.changed(self._seen, target)
+        # In steps, so that what is done counts; what one step computed is fresh for all later ones.
+        while self._seen < target and not self._closing.is_set():
+            upto = min(self._seen + _STEP, target)
+            if not self._stepped(reader, upto, target):
+                return
+            self._seen = upto
+
+    def _stepped(self, reader: Reader, upto: int, target: int) -> bool:
+        """Whether every conversation that the batches up to this one touched is accounted for; not at the end."""
+        self.store.retire_ledgers(after=self._seen, upto=upto).result()
+        touched = reader.changed(self._seen, upto)
         for start in range(0, len(touched), _CHUNK):
+            if self._closing.is_set():
+                return False
             rows = (self._row(reader, one, target) for one in touched[start : start + _CHUNK])
             self._keep_all([row for row in rows if row])
-        self._seen = target
+        return True
 
     def _keep_all(self, rows: Sequence[LedgerRow]) -> None:
         """Save together; if that fails, singly: one account that cannot be stored must not hide all others."""

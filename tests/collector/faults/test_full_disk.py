@@ -7,7 +7,7 @@ import resource
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ import pytest
 from tests.collector.faults.load import loading
 from tests.collector.faults.served import Served, held, serving, until
 
-Room: TypeAlias = Callable[[Served], None]
+Room: TypeAlias = Callable[[Served], object]
 _PAYLOAD = "p" * 4000  # fills 8 MB with 40 requests
 _SMALL = 8 * 2**20
 
@@ -47,9 +47,9 @@ def small_files() -> Iterator[tuple[Path, Room]]:
 
 @pytest.mark.parametrize(("disk", "why"), [(small_disk, "No space left"), (small_files, "File too large")])
 def test_without_room_requests_are_refused_for_now_and_arrive_when_there_is_room(
-    disk: Callable[[], Iterator[tuple[Path, Room]]], why: str
+    disk: Callable[[], AbstractContextManager[tuple[Path, Room]]], why: str
 ) -> None:
-    with disk() as (folder, make_room):  # type: ignore[attr-defined]  # contextmanager types it so
+    with disk() as (folder, make_room):
         db = folder / "spans.db"
         with serving(db) as server:
             if disk is small_files:
