@@ -119,6 +119,7 @@ class Writer:
     def _checkpoint(self) -> None:
         """Little and often: each holds up the senders for as long as it lasts, and every span is moved once anyway."""
         self._unmoved = 0
+        self._queue.welcome()
         try:
             checkpoint(self._cursor)
         except duckdb.Error as error:
@@ -158,6 +159,7 @@ class Writer:
             self._regain()
             self._cursor.begin()
             result = work()
+            self._queue.welcome()
             self._cursor.commit()
         except BaseException as error:
             self._rows.forget()
