@@ -15,6 +15,7 @@ from spanwise_analyzer.account import account
 from spanwise_analyzer.ledger import Ledger
 from spanwise_analyzer.shapes import dump
 from spanwise_analyzer.statement import statement
+from spanwise_collector.span import Span
 from spanwise_collector.store import LedgerRow, Reader, Store
 
 _LOCKS = 64
@@ -104,8 +105,7 @@ class Books:
         for start in range(0, len(touched), _CHUNK):
             if self._closing.is_set():
                 return False
-            rows = (self._row(reader, one, target) for one in touched[start : start + _CHUNK])
-            self._keep_all([row for row in rows if row])
+            self._keep_all(self._rows(reader, touched[start : start + _CHUNK], upto, target))
         return True
 
     def _keep_all(self, rows: Sequence[LedgerRow]) -> None:
@@ -119,14 +119,16 @@ class Books:
             for row in rows:
                 self._keep_all([row])
 
-    def _row(self, reader: Reader, conversation_id: str, seq: int) -> LedgerRow | None:
-        # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.
-        try:
-            if self._fresh(reader, conversation_id) is None:
-                return compute(reader, conversation_id, seq=seq)
-        except Exception:
-            log.exception("conversation %r could not be computed", conversation_id)
-        return None
+    def _rows(self, reader: Reader, conversation_ids: Sequence[str], upto: int, seq: int) -> list[LedgerRow]:
+        """Accounts of those conversations that have none which holds up to this batch."""
+        kept = {
+            stored.conversation_id
+            for stored in reader.ledgers_of(conversation_ids)
+            if stored.frozen or (stored.seq >= upto and stored.answer.endswith(_seal()))
+        }
+        spans = reader.gathered([each for each in conversation_ids if each not in kept])
+        rows = (_computed(name, found, seq) for name, found in spans.items())
+        return [row for row in rows if row]
 
     def _frozen(self, reader: Reader, conversation_id: str) -> bytes | None:
         stored = reader.ledger(conversation_id)
@@ -161,7 +163,19 @@ class Books:
 
 def compute(reader: Reader, conversation_id: str, *, seq: int) -> LedgerRow | None:
     """Account for one conversation; ``seq`` was read before, so every batch up to it is in the spans."""
-    spans = reader.spans(conversation_id)
+    return _row(conversation_id, reader.spans(conversation_id), seq)
+
+
+def _computed(conversation_id: str, spans: Sequence[Span], seq: int) -> LedgerRow | None:
+    # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.
+    try:
+        return _row(conversation_id, spans, seq)
+    except Exception:
+        log.exception("conversation %r could not be computed", conversation_id)
+        return None
+
+
+def _row(conversation_id: str, spans: Sequence[Span], seq: int) -> LedgerRow | None:
     if not spans:
         return None
     ledger = account(conversation_id, spans)
