@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client.exposition import choose_encoder
@@ -13,6 +15,8 @@ from spanwise_analyzer.meters import Counts, Forwarded, Redactions, registry
 from spanwise_analyzer.reply import reply
 from spanwise_analyzer.shapes import Condition
 from spanwise_collector.store import Store
+
+Trouble: TypeAlias = Callable[[], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,14 @@ class Monitor:
     counts: Counts
     redactions: Redactions = dict
     forwarded: Forwarded = dict
+    receiving: Trouble = lambda: None
     draining: threading.Event = field(default_factory=threading.Event)
 
     def condition(self) -> Condition:
         """Ready only if a span that came now would be stored."""
         checks = {
             "store": self.store.trouble,
+            "memory": self.receiving(),
             "draining": "the server was told to end" if self.draining.is_set() else None,
         }
         return Condition("unavailable" if any(checks.values()) else "ok", checks)

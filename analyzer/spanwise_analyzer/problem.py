@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from spanwise_analyzer.shapes import Parameter, Problem, dump
+from spanwise_collector.store import Damaged, Overloaded
 
 MEDIA_TYPE = "application/problem+json"
 _JSON = "application/json"
@@ -60,6 +61,8 @@ def install(app: FastAPI) -> None:
     """Answer every error of the application with problem details, and describe them so."""
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(Overloaded, _later)
+    app.add_exception_handler(Damaged, _damaged)
     app.add_exception_handler(Exception, _failure)
     plain = app.openapi
 
@@ -93,6 +96,16 @@ def _validation(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     errors = [Parameter(".".join(map(str, item["loc"][1:])), item["msg"]) for item in error.errors()]
     return details(422, "; ".join(f"{item.parameter}: {item.detail}" for item in errors), errors=errors)
+
+
+def _later(_: Request, error: Exception) -> Response:
+    answer = details(503, str(error))
+    answer.headers["Retry-After"] = "1"
+    return answer
+
+
+def _damaged(_: Request, error: Exception) -> Response:
+    return details(500, str(error))
 
 
 def _failure(request: Request, error: Exception) -> Response:

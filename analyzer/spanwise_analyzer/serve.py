@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import signal
 import sys
 import threading
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
@@ -15,6 +14,7 @@ from typing import Any, Never
 
 from spanwise_analyzer.server import Addresses, Server
 from spanwise_analyzer.settings import ServeSettings, forward_headers, variable
+from spanwise_collector.ending import on_signal
 from spanwise_collector.forwarding import Forwarder, target
 from spanwise_collector.receiver import Entrance
 from spanwise_collector.settings import ReceiverSettings
@@ -77,8 +77,7 @@ def _forwarder(settings: ServeSettings) -> Forwarder | None:
 
 def _serve(start: Callable[[], Server], *, as_json: bool) -> int:
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    on_signal(stop.set)
     try:
         _run(start(), stop, as_json=as_json)
     except (DatabaseInUse, OSError) as error:

@@ -76,7 +76,7 @@ class Server:
             with _binding():
                 bound = receiver.start()
             forwarded = forwarder.counts if forwarder else dict
-            monitor = Monitor(store, books, receiver.counts, receiver.redactions, forwarded)
+            monitor = Monitor(store, books, receiver.counts, receiver.redactions, forwarded, lambda: receiver.trouble)
             queries = store.queries() if settings.sql else None
             if queries is not None:
                 parts.callback(queries.close)

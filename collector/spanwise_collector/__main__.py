@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import sys
 import threading
 from dataclasses import asdict
 
+from spanwise_collector.ending import on_signal
 from spanwise_collector.receiver import Entrance, Receiver
 from spanwise_collector.settings import ReceiverSettings
-from spanwise_collector.store import DatabaseInUse, Store
+from spanwise_collector.store import DatabaseInUse, NewerSchema, Store
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
         print(f"WARNING: {entrance.warning}", file=sys.stderr)  # noqa: T201  # as below
     try:
         _serve(Store.open(options.db), settings, entrance)
-    except (DatabaseInUse, OSError) as error:
+    except (DatabaseInUse, NewerSchema, OSError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # a command line
         return 1
     return 0
@@ -41,8 +41,7 @@ def main() -> int:
 
 def _serve(store: Store, settings: ReceiverSettings, entrance: Entrance) -> None:
     stopped = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopped.set())
+    on_signal(stopped.set)
     receiver = Receiver(store, settings, entrance)
     try:
         print(json.dumps(asdict(receiver.start())), flush=True)  # noqa: T201

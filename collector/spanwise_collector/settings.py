@@ -10,6 +10,7 @@ from spanwise_collector.origin import origins
 
 _PREFIX: Final = "SPANWISE_"
 _LIMITS: Final = ("max_attributes", "max_events", "max_links", "max_value_bytes", "max_value_depth")
+_COUNTED: Final = (*_LIMITS, "max_memory_bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,7 @@ class ReceiverSettings:
     """Where the receiver listens and what it takes in; port 0 is any free one.
 
     ``max_message_bytes`` bounds one request after decompression, ``max_in_flight_bytes`` all of them together,
+    ``max_memory_bytes`` the process (0 for most of what the machine or its container has),
     ``commit_wait_s`` how long a sender waits for its commit (below the SDKs' 10 s). The other ``max_`` settings cut
     what is more of a span (see SpanLimits); 0 keeps all. ``cors_origins`` and ``cors_headers`` are for web pages. Who
     gets in, over what and what is taken out of the spans: docs/security.md.
@@ -27,6 +29,7 @@ class ReceiverSettings:
     otlp_http_port: int = 4318
     max_message_bytes: int = 64 * 2**20
     max_in_flight_bytes: int = 512 * 2**20
+    max_memory_bytes: int = 0
     commit_wait_s: float = 5.0
     grpc_workers: int = 16
     stop_grace_s: float = 5.0
@@ -49,9 +52,9 @@ class ReceiverSettings:
 
     def __post_init__(self) -> None:
         """Raise ValueError on limits below 0 and on origins that are none."""
-        for name in _LIMITS:
+        for name in _COUNTED:
             if getattr(self, name) < 0:
-                raise ValueError(f"{_PREFIX}{name.upper()}={getattr(self, name)}: give 0 or more; 0 keeps all")
+                raise ValueError(f"{_PREFIX}{name.upper()}={getattr(self, name)}: give 0 or more; 0 sets no limit")
         try:
             origins(self.cors_origins)
         except ValueError as error:

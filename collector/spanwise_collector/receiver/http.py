@@ -77,8 +77,12 @@ class Application:
         _check(scope, media_type)
         size = 0
         try:
+            self._intake.admit()
             body, size = await self._body(headers, receive)
-            return await self._take(scope["path"], body, headers.get("content-encoding", ""), media_type)
+            async with asyncio.timeout(self._settings.commit_wait_s):
+                return await self._take(scope["path"], body, headers.get("content-encoding", ""), media_type)
+        except (Malformed, TooLarge, UnknownCoding, Overloaded, TimeoutError) as error:
+            raise _refusal(error) from error
         finally:
             self._in_flight -= size
 
@@ -102,6 +106,7 @@ class Application:
 
     def _hold(self, size: int, more: int) -> int:
         """Count bytes in memory; refuse when one request or all of them are too many."""
+        self._intake.admit()
         if size + more > self._settings.max_message_bytes:
             raise _Refused(413, f"the body is over {self._settings.max_message_bytes} bytes")
         if self._in_flight + more > self._settings.max_in_flight_bytes:
@@ -111,15 +116,11 @@ class Application:
 
     async def _take(self, path: str, body: bytes, coding: str, media_type: str) -> Accepted:
         loop = asyncio.get_running_loop()
-        try:
-            if path in _ASIDE:
-                await loop.run_in_executor(self._executor, self._set_aside, path, body, coding, media_type)
-                return Accepted(0)
-            future = await loop.run_in_executor(self._executor, self._submit, body, coding, media_type)
-            async with asyncio.timeout(self._settings.commit_wait_s):
-                return await asyncio.wrap_future(future)
-        except (Malformed, TooLarge, UnknownCoding, Overloaded, TimeoutError) as error:
-            raise _refusal(error) from error
+        if path in _ASIDE:
+            await loop.run_in_executor(self._executor, self._set_aside, path, body, coding, media_type)
+            return Accepted(0)
+        future = await loop.run_in_executor(self._executor, self._submit, body, coding, media_type)
+        return await asyncio.wrap_future(future)
 
     def _submit(self, body: bytes, coding: str, media_type: str) -> Any:
         plain = decompressed(body, coding, self._settings.max_message_bytes)

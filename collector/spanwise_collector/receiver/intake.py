@@ -14,6 +14,7 @@ from spanwise_collector.otlp.decode import Parcel, decode
 from spanwise_collector.otlp.limits import UNLIMITED, Cut, SpanLimits
 from spanwise_collector.otlp.redaction import Redaction
 from spanwise_collector.otlp.signal import LOGS, METRICS, Signal
+from spanwise_collector.receiver.memory import MemoryGuard
 from spanwise_collector.store import Accepted, Overloaded, Store
 
 Reading: TypeAlias = Callable[..., Parcel]
@@ -49,16 +50,24 @@ class Intake:
         limits: SpanLimits = UNLIMITED,
         redaction: Redaction | None = None,
         forward: Forward | None = None,
+        memory: MemoryGuard | None = None,
     ) -> None:
         self._store = store
         self._limits = limits
         self._redact = redaction.redacted if redaction else None
         self._forward = forward
+        self._memory = memory
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
+    def admit(self, nbytes: int = 0) -> None:
+        """Raise Overloaded if there is no memory for a request of this size now."""
+        if self._memory:
+            self._memory.admit(nbytes)
+
     def take(self, body: bytes, transport: str, read: Reading = decode) -> Future[Accepted]:
         """Decode and queue one trace request; raises Malformed or Overloaded, as the future may."""
+        self.admit(len(body))
         parcel = read(body, self._limits, redact=self._redact)
         try:
             future = self._store.deliver(parcel)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spanwise_collector.otlp.limits import SpanLimits
 from spanwise_collector.receiver.entrance import Entrance
 from spanwise_collector.receiver.intake import Forward, Intake
+from spanwise_collector.receiver.memory import MemoryGuard
 from spanwise_collector.receiver.rpc import GrpcServer
 from spanwise_collector.receiver.server import HttpServer
 from spanwise_collector.settings import ReceiverSettings
@@ -35,8 +36,11 @@ class Receiver:
     ) -> None:
         settings = settings or ReceiverSettings()
         entrance = entrance or Entrance.of(settings)
-        self._intake = Intake(store, _limits(settings), entrance.redaction, forward)
+        self._store = store
+        self._memory = MemoryGuard(settings.max_memory_bytes)
+        self._intake = Intake(store, _limits(settings), entrance.redaction, forward, self._memory)
         self._redaction = entrance.redaction
+        settings = replace(settings, max_in_flight_bytes=min(settings.max_in_flight_bytes, self._memory.limit // 4))
         self._grpc = GrpcServer(self._intake, settings, entrance)
         self._http = HttpServer(self._intake, settings, entrance)
 
@@ -44,10 +48,18 @@ class Receiver:
         """Listen on both ports; raises OSError, with nothing left open, if one is taken."""
         grpc = self._grpc.start()
         try:
-            return Bound(grpc, self._http.start())
+            bound = Bound(grpc, self._http.start())
         except OSError:
             self._grpc.stop()
             raise
+        self._store.economise(self._memory.limit // 2)
+        self._memory.start()
+        return bound
+
+    @property
+    def trouble(self) -> str | None:
+        """Why requests are refused now whatever the store says; None if they are not."""
+        return self._memory.trouble
 
     def redactions(self) -> Mapping[str, int]:
         """What was taken out of spans, by kind of rule (see Redaction.counts)."""
@@ -57,6 +69,7 @@ class Receiver:
         """Stop taking in; every request that was taken in is answered first."""
         self._http.stop()
         self._grpc.stop()
+        self._memory.stop()
 
     def counts(self) -> Mapping[tuple[str, str], int]:
         """Counters by transport and what was counted (see Intake.counts)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
@@ -81,13 +82,18 @@ class GrpcServer:
             self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
 
     def _export(self, request: bytes, context: Any) -> bytes:
+        deadline = time.monotonic() + self._settings.commit_wait_s
+        if not context.is_active():
+            return b""  # gave up while it waited for a thread, and will send again
         try:
-            accepted = self._intake.take(request, TRANSPORT).result(self._settings.commit_wait_s)
+            waiting = self._intake.take(request, TRANSPORT)
+            accepted = waiting.result(max(0.0, deadline - time.monotonic()))
         except Malformed as error:
             self._fail(context, error)
         except Overloaded as error:
             self._refuse(context, str(error))
         except Late:
+            waiting.cancel()
             self._refuse(context, "not committed in time; it may still be")
         return answer.success(accepted)
 

@@ -1,7 +1,7 @@
 """The database: the only package that knows DuckDB."""
 
 from spanwise_collector.otlp.decode import Malformed
-from spanwise_collector.store.accepted import Accepted, DatabaseInUse, Overloaded
+from spanwise_collector.store.accepted import Accepted, Damaged, DatabaseInUse, Overloaded
 from spanwise_collector.store.accounts import Account
 from spanwise_collector.store.extract import Choice, Extract
 from spanwise_collector.store.ledgers import (
@@ -21,6 +21,7 @@ from spanwise_collector.store.query import Busy, Exhausted, Queries, QueryLimits
 from spanwise_collector.store.queue import Limits, Load
 from spanwise_collector.store.reader import Reader
 from spanwise_collector.store.retention import Policy, Retention
+from spanwise_collector.store.schema import NewerSchema
 from spanwise_collector.store.store import Store
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "AttributionRow",
     "Busy",
     "Choice",
+    "Damaged",
     "DatabaseInUse",
     "Dimension",
     "Exhausted",
@@ -41,6 +43,7 @@ __all__ = [
     "Limits",
     "Load",
     "Malformed",
+    "NewerSchema",
     "Overloaded",
     "Policy",
     "Queries",

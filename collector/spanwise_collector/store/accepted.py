@@ -18,5 +18,9 @@ class Overloaded(RuntimeError):
     """The queue is full, closing, or could not be written; the same request may succeed later."""
 
 
+class Damaged(RuntimeError):
+    """What was asked for lies in a part of the file that cannot be read."""
+
+
 class DatabaseInUse(RuntimeError):
     """Another process owns the database file."""

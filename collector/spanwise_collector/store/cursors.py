@@ -28,7 +28,7 @@ class Cursors:
         self._changed = threading.Condition()
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
-        """All rows of a query; its values go in as named parameters only."""
+        """All rows of a query; its values go in as named parameters only. Raises what ``alarm`` makes of errors."""
         with self._reads():
             return self._cursor().execute(sql, dict(parameters or {})).fetchall()
 
@@ -71,7 +71,7 @@ class Cursors:
             self._reading += 1
         try:
             yield
-        except duckdb.FatalException as error:
+        except duckdb.Error as error:
             self._alarm(error)
             raise
         finally:

@@ -8,8 +8,8 @@ from typing import Final
 
 import duckdb
 
-from spanwise_collector.store import opening
-from spanwise_collector.store.accepted import Overloaded
+from spanwise_collector.store import aside, opening
+from spanwise_collector.store.accepted import Damaged, Overloaded
 from spanwise_collector.store.cursors import Cursors
 from spanwise_collector.store.opening import Config, opened
 from spanwise_collector.store.schema import migrate
@@ -17,6 +17,7 @@ from spanwise_collector.store.tally import Count
 
 _log = logging.getLogger(__name__)
 
+_INVALID: Final = "has been invalidated"  # said of a failed checkpoint, which is not fatal to the other databases
 _PAUSE_S: Final = 1.0  # between openings: each reads the write-ahead file again
 
 
@@ -27,7 +28,7 @@ class Database:
     """
 
     def __init__(self, path: str, config: Config) -> None:
-        self._path, self._config = path, config
+        self._path, self._config = path, dict(config)
         self._fault: str | None = None
         self._opened_s = 0.0
         self.count = Count(0, 0)
@@ -35,15 +36,20 @@ class Database:
         self.damage: str | None = None
         """What a damaged file lost, in one sentence; None if nothing was damaged."""
         self._connection = self._open()
-        self.cursors = Cursors(self._connection, self.heed)
+        self.cursors = Cursors(self._connection, self._alarm)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for the writer thread."""
         return opening.cursor(self._connection)
 
+    def economise(self, nbytes: int) -> None:
+        """Let the engine hold no more than this in memory, also after it was opened anew."""
+        self._config["memory_limit"] = f"{nbytes}B"
+        self.cursors.rows(f"SET memory_limit = '{nbytes}B'")
+
     def heed(self, error: BaseException) -> None:
-        """Note that the engine gave up, if that is what the error says; any thread may."""
-        if self._fault is None and isinstance(error, duckdb.FatalException):
+        """Note that the engine gave up, if that is what the error says."""
+        if self._fault is None and (isinstance(error, duckdb.FatalException) or _INVALID in str(error)):
             self._fault = str(error).splitlines()[0]
 
     @property
@@ -63,6 +69,18 @@ class Database:
         self._fault = None
         return True
 
+    def _alarm(self, error: Exception) -> None:
+        """Of a query that failed, in any reading thread: raises Overloaded or Damaged if the file is to blame."""
+        self.heed(error)
+        if self.invalid:
+            raise Overloaded("the database is being opened anew; ask again in a second") from error
+        if aside.blames_file(error):
+            said = f"a part of the database file cannot be read, the rest can: {str(error).splitlines()[0]}"
+            if self.damage is None:
+                _log.error("%s: %s", self._path, said)
+            self.damage = self.damage or said
+            raise Damaged(said) from error
+
     def close(self) -> None:
         """Give up the file."""
         self.cursors.close()
@@ -73,7 +91,11 @@ class Database:
         found = opened(self._path, self._config)
         if found.damage:
             _log.warning("%s: %s", self._path, found.damage)
-        migrate(found.connection)
+        try:
+            migrate(found.connection)
+        except BaseException:
+            found.connection.close()
+            raise
         self.count, self.damage = found.count, found.damage or self.damage
         self._connection = found.connection
         return found.connection

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import duckdb
 
+from spanwise_collector.store import aside
 from spanwise_collector.store.accepted import DatabaseInUse
+from spanwise_collector.store.aside import WAL
 from spanwise_collector.store.tally import Count, noted
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
@@ -21,7 +21,6 @@ Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 ROW_GROUP: Final = 16_384
 """Rows that are written as one: a checkpoint rewrites a group that is not full."""
 
-_WAL: Final = "{}.wal"
 _WANTS: Final = ("memory", "allocate", "no space", "too many open files")
 _HEAD: Final = 16  # bytes; no entry of the file is smaller
 _ALIAS: Final = "spanwise"
@@ -42,14 +41,39 @@ def opened(database: str, config: Config) -> Opened:
     """Open or create the file; raises DatabaseInUse if another process has it.
 
     The engine drops an incomplete end of its write-ahead file without a word and refuses a changed one altogether.
-    Nothing is written before the damaged file is kept aside: the engine's next write would cut it.
+    Nothing is written before the damaged file is kept aside: the engine's next write would cut it. A database file that
+    cannot be opened is kept aside as a whole if it was ours, which the note beside it tells; a new one takes its place.
     """
-    last = noted(database) if Path(database).exists() else None
-    connection, kept = _connected(database, config)
+    last = noted(database)
+    if not Path(database).exists():
+        return _without(database, config, last)
+    connection: duckdb.DuckDBPyConnection | None = None
+    try:
+        connection, kept = _connected(database, config)
+        return _compared(database, connection, kept, last)
+    except duckdb.Error as error:
+        if connection is not None:
+            connection.close()
+        if last is None or not aside.blames_file(error):
+            raise
+    lead = f"the database file was damaged and is kept as {aside.moved(database).name}, a new one was begun"
+    return Opened(_connect(database, config), Count(0, 0), aside.told(lead, last))
+
+
+def _without(database: str, config: Config, last: Count | None) -> Opened:
+    """A new database; what an older one has left in a write-ahead file is kept, the engine would delete it."""
+    wal, damage = Path(WAL.format(database)), None
+    if wal.exists():
+        kept = Path(WAL.format(aside.moved(database)))
+        damage = aside.told(f"the database file is gone and its write-ahead file is kept as {kept.name}", last)
+    return Opened(_connect(database, config), Count(0, 0), damage)
+
+
+def _compared(database: str, connection: duckdb.DuckDBPyConnection, kept: Path | None, last: Count | None) -> Opened:
     count = _count(connection)
     missing = Count(max(0, last.seq - count.seq), max(0, last.spans - count.spans)) if last else None
     if kept is None and missing is not None and missing.seq:
-        kept = _keep(Path(_WAL.format(database)))
+        kept = aside.copied(Path(WAL.format(database)))
     return Opened(connection, count, _damage(kept, missing))
 
 
@@ -57,7 +81,8 @@ def _connected(database: str, config: Config) -> tuple[duckdb.DuckDBPyConnection
     try:
         return _connect(database, config), None
     except duckdb.Error as error:
-        kept = _keep(Path(_WAL.format(database))) if _blames_wal(str(error).replace(database, "")) else None
+        blamed = _blames_wal(str(error).replace(database, ""))
+        kept = aside.copied(Path(WAL.format(database))) if blamed else None
         if kept is None:
             raise
         return _salvaged(database, config, kept, error), kept
@@ -74,7 +99,7 @@ def _salvaged(database: str, config: Config, kept: Path, error: duckdb.Error) ->
         _restore(kept, database, _sound_bytes(database, config, kept, error))
         return _connect(database, config)
     except (duckdb.Error, DatabaseInUse, OSError) as again:
-        kept.replace(_WAL.format(database))
+        kept.replace(WAL.format(database))
         raise error from again
 
 
@@ -101,7 +126,7 @@ def _opens(database: str, config: Config, kept: Path, size: int) -> bool:
 
 
 def _restore(kept: Path, database: str, size: int) -> None:
-    wal = Path(_WAL.format(database))
+    wal = Path(WAL.format(database))
     shutil.copyfile(kept, wal)
     os.truncate(wal, size)
 
@@ -133,34 +158,19 @@ def _connect(database: str, config: Config) -> duckdb.DuckDBPyConnection:
 
 
 def _count(connection: duckdb.DuckDBPyConnection) -> Count:
+    """What the file holds; raises duckdb.Error if what every commit needs to know of it cannot be read."""
     try:
         (found,) = connection.execute("SELECT coalesce(max(seq), 0), coalesce(sum(spans), 0) FROM batches").fetchall()
+        for table in ("resources", "scopes"):
+            connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
     except duckdb.CatalogException:  # a new file, or one that lost everything
         return Count(0, 0)
     return Count(int(found[0]), int(found[1]))
 
 
-def _keep(wal: Path) -> Path | None:
-    """A copy of the write-ahead file under a name of its own; None if there is no such file."""
-    if not wal.exists():
-        return None
-    names = (wal.with_name(f"{wal.name}.damaged-{second}") for second in itertools.count(int(time.time())))
-    kept = next(name for name in names if not name.exists())
-    shutil.copyfile(wal, kept)
-    return kept
-
-
 def _damage(kept: Path | None, missing: Count | None) -> str | None:
-    if kept is None and not (missing and missing.seq):
-        return None
-    if kept is None:
-        return f"the database is older than what was acknowledged and has no write-ahead file: {_loss(missing)}"
-    return f"the write-ahead file was damaged and is kept as {kept.name}: {_loss(missing)}"
-
-
-def _loss(missing: Count | None) -> str:
-    if missing is None:
-        return "how many committed batches are missing is not known"
-    if not missing.seq:
-        return "no committed batch is missing"
-    return f"committed batches missing: {missing.seq}, spans in them: {missing.spans}"
+    if kept is not None:
+        return aside.told(f"the write-ahead file was damaged and is kept as {kept.name}", missing)
+    if missing and missing.seq:
+        return aside.told("the database is older than what was acknowledged and has no write-ahead file", missing)
+    return None

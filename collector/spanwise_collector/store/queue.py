@@ -124,9 +124,12 @@ class Queue:
         Nothing is given out before it is ``welcome``: many requests become rows in less time together than singly.
         """
         with self._changed:
-            self._changed.wait_for(lambda: (self._deliveries and self._welcome) or self._closed)
-            self._welcome = False
-            return self._some()
+            while True:
+                self._changed.wait_for(lambda: (self._deliveries and self._welcome) or self._closed)
+                taken = self._some()
+                if taken or self._closed:
+                    self._welcome = False
+                    return taken
 
     def welcome(self) -> None:
         """The writer now waits for the disk, or for work: this is the moment to make rows."""
@@ -201,8 +204,13 @@ class Queue:
         taken: list[Delivery] = []
         spans = 0
         while self._deliveries and (not taken or spans < self._limits.commit_spans):
-            taken.append(self._deliveries.popleft())
-            spans += taken[-1].parcel.spans
+            delivery = self._deliveries.popleft()
+            if delivery.future.cancelled():  # nobody waits for it any more; its sender will send it again
+                self._count(delivery.parcel, -1)
+                self._changed.notify_all()
+                continue
+            taken.append(delivery)
+            spans += delivery.parcel.spans
         return taken
 
     def _ready(self) -> list[Portion]:

@@ -20,7 +20,10 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     found = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()[0][0]
     scripts = _scripts()
     if found > max(scripts):
-        raise NewerSchema(f"the database has schema {found}, this program knows {max(scripts)}")
+        raise NewerSchema(
+            f"the database has schema {found}, this program knows {max(scripts)}; "
+            "start the newer version that wrote it, or name another file"
+        )
     for version in sorted(version for version in scripts if version > found):
         _apply(connection, version, scripts[version])
 

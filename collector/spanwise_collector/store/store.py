@@ -98,7 +98,7 @@ class Store:
 
     def economise(self, nbytes: int) -> None:
         """Let the engine hold no more than this of the database in memory; without it, most of the machine's."""
-        self._database.cursors.rows(f"SET memory_limit = '{nbytes}B'")
+        self._database.economise(nbytes)
 
     @property
     def ready(self) -> bool:

@@ -138,10 +138,10 @@ class Load:
         """Wait until this many further requests are acknowledged."""
         self.count(len(self.acknowledged) + number)
 
-    def refused(self) -> None:
-        """Wait until a request is refused."""
-        before, deadline = self.refusals.total(), time.monotonic() + PATIENCE_S
-        while self.refusals.total() == before:
+    def refused(self, number: int = 1) -> None:
+        """Wait until this many more requests are refused."""
+        enough, deadline = self.refusals.total() + number, time.monotonic() + PATIENCE_S
+        while self.refusals.total() < enough:
             assert time.monotonic() < deadline, "nothing is refused"
             time.sleep(0.01)
 
@@ -163,7 +163,7 @@ class Load:
         return found
 
     def _deliver(self, line: _Line) -> None:
-        number = self._number()
+        number = self.number()
         body = request(number, self.payload)
         while not self._stopped.is_set():
             if self._sent(line, body):
@@ -190,7 +190,8 @@ class Load:
             if refusal is not None:
                 self.refusals[refusal] += 1
 
-    def _number(self) -> int:
+    def number(self) -> int:
+        """The next number, noted as sent."""
         with self._lock:
             number = next(self._numbers)
             self.sent.add(number)

@@ -32,6 +32,7 @@ class Served:
     http: str  # host:port
     grpc: str
     complaints: Path
+    command: Sequence[str]
 
     @property
     def said(self) -> str:
@@ -83,7 +84,7 @@ def begin(db: Path, *, wrap: Sequence[str] = (), alone: bool = False, **environ:
     assert line, complaints.read_text(encoding="utf-8")
     bound = json.loads(line)
     http, grpc = (bound[name] for name in (("http", "grpc") if alone else ("otlp_http", "otlp_grpc")))
-    return Served(process, bound.get("api", ""), http.removeprefix("http://"), grpc, complaints)
+    return Served(process, bound.get("api", ""), http.removeprefix("http://"), grpc, complaints, command)
 
 
 @contextmanager

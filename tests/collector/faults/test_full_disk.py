@@ -5,69 +5,65 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from tests.collector.faults.load import loading
 from tests.collector.faults.served import Served, held, serving, until
 
-Room: TypeAlias = Callable[[Served], object]
 _PAYLOAD = "p" * 4000  # fills 8 MB with 40 requests
 _SMALL = 8 * 2**20
+_REFUSALS = 12
+
+
+@pytest.mark.soak
+def test_on_a_full_disk_requests_are_refused_for_now_and_arrive_when_there_is_room(tmp_path: Path) -> None:
+    def make_room(_: Served) -> None:
+        subprocess.run(["mount", "-o", "remount,size=1g", str(tmp_path)], check=True)
+
+    with _small_disk(tmp_path), serving(tmp_path / "spans.db") as server:
+        _fill_and_make_room(server, tmp_path / "spans.db", make_room, why="No space left")
+
+
+def test_over_the_limit_of_a_file_requests_are_refused_for_now_and_arrive_when_there_is_room(tmp_path: Path) -> None:
+    def make_room(server: Served) -> None:
+        _limit(server, resource.RLIM_INFINITY)
+
+    with serving(tmp_path / "spans.db") as server:
+        _limit(server, _SMALL)
+        _fill_and_make_room(server, tmp_path / "spans.db", make_room, why="File too large")
+
+
+def _fill_and_make_room(server: Served, db: Path, make_room: Callable[[Served], None], *, why: str) -> None:
+    with loading(server, payload=_PAYLOAD) as load:
+        load.refused(_REFUSALS)
+        until(lambda: server.readiness()[0] == 503, "not ready")
+        assert why in server.readiness()[1]["store"]
+        assert server.get("/healthz")[0] == 200
+        refused = load.sent - load.acknowledged
+        make_room(server)
+        until(lambda: refused <= load.acknowledged, "what was refused arrives")
+        until(lambda: server.readiness()[0] == 200, "ready again")
+        load.more()
+        load.stop()
+    assert any(why in reason for reason in load.refusals)
+    assert server.end() == 0
+    assert 1 == server.said.count("a request could not be stored")
+    assert load.counts(held(db)).missing == 0
+
+
+def _limit(server: Served, size: int) -> None:
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 @contextmanager
-def small_disk() -> Iterator[tuple[Path, Room]]:
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    with tempfile.TemporaryDirectory() as folder:
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SMALL}", "tmpfs", folder], check=False).returncode:
-            pytest.skip("no file system can be mounted here")
-        try:
-            yield (
-                Path(folder),
-                lambda _: subprocess.run(["mount", "-o", "remount,size=1g", folder], check=True) and None,
-            )
-        finally:
-            subprocess.run(["umount", folder], check=True)
-
-
-@contextmanager
-def small_files() -> Iterator[tuple[Path, Room]]:
-    def grow(server: Served) -> None:
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder), grow
-
-
-@pytest.mark.parametrize(("disk", "why"), [(small_disk, "No space left"), (small_files, "File too large")])
-def test_without_room_requests_are_refused_for_now_and_arrive_when_there_is_room(
-    disk: Callable[[], AbstractContextManager[tuple[Path, Room]]], why: str
-) -> None:
-    with disk() as (folder, make_room):
-        db = folder / "spans.db"
-        with serving(db) as server:
-            if disk is small_files:
-                resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (_SMALL, resource.RLIM_INFINITY))
-            with loading(server, payload=_PAYLOAD) as load:
-                load.refused()
-                until(lambda: server.readiness()[0] == 503, "not ready")
-                status, checks = server.readiness()
-                assert (status, why in checks["store"]) == (503, True)
-                assert server.get("/healthz")[0] == 200
-                refused = set(load.sent - load.acknowledged)
-                make_room(server)
-                load.more()
-                until(lambda: refused <= load.acknowledged, "what was refused arrives")
-                assert server.readiness()[0] == 200
-            assert any(why in reason for reason in load.refusals)
-            assert server.end() == 0
-        assert server.said.count("a request could not be stored") == 1
-        counts = load.counts(held(db))
-    assert counts.missing == 0
-    assert load.refusals.total() > 0
+def _small_disk(folder: Path) -> Iterator[None]:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={_SMALL}", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode:
+        pytest.skip("no small file system can be mounted here; it takes root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
