@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import random
-from typing import Final
+import re
+from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
 
 from spanwise import semconv as sc
 
+Places: TypeAlias = npt.NDArray[np.int64]
+
 SPANS_PER_TRACE: Final = 16
 _START_NS: Final = 1_700_000_000_000_000_000
 _MILLISECOND_NS: Final = 1_000_000
+_CONVERSATION: Final = "conversation-"
+_DIGITS: Final = 9
 
 
 def request(spans: int, *, seed: int) -> bytes:
@@ -29,9 +36,37 @@ def request(spans: int, *, seed: int) -> bytes:
     return bytes(message.SerializeToString())
 
 
+class Template:
+    """A request whose traces and conversations can be made new ones at little cost."""
+
+    def __init__(self, spans: int, *, seed: int) -> None:
+        body = request(spans, seed=seed)
+        self._body = np.frombuffer(body, np.uint8)
+        message = ExportTraceServiceRequest.FromString(body)
+        found = [span.trace_id for span in message.resource_spans[0].scope_spans[0].spans]
+        self._traces = [_places(body, trace, 16) for trace in dict.fromkeys(found)]
+        names = dict.fromkeys(re.findall(rb"%b[0-9]{%d}" % (_CONVERSATION.encode(), _DIGITS), body))
+        self._names = [_places(body, name, _DIGITS, skip=len(_CONVERSATION)) for name in names]
+
+    def request(self, rng: np.random.Generator) -> bytes:
+        """The same spans in traces and conversations that nobody has seen."""
+        body = self._body.copy()
+        for places in self._traces:
+            body[places] = rng.integers(0, 256, 16, np.uint8)
+        for places in self._names:
+            body[places] = rng.integers(48, 58, _DIGITS, np.uint8)
+        return bytes(body.tobytes())
+
+
+def _places(body: bytes, what: bytes, length: int, *, skip: int = 0) -> Places:
+    """Where ``length`` bytes of each occurrence lie, one row an occurrence."""
+    starts = [found.start() + skip for found in re.finditer(re.escape(what), body)]
+    return np.array(starts)[:, None] + np.arange(length)
+
+
 def _trace(scope_spans: ScopeSpans, rng: random.Random, spans: int) -> None:
     trace_id, root_id = rng.randbytes(16), rng.randbytes(8)
-    conversation = f"conversation-{rng.randrange(10**9)}"
+    conversation = f"{_CONVERSATION}{rng.randrange(10**_DIGITS):0{_DIGITS}}"
     for index in range(spans):
         start = _START_NS + index * _MILLISECOND_NS
         span = scope_spans.spans.add(

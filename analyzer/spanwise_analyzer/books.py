@@ -15,10 +15,12 @@ from spanwise_analyzer.account import account
 from spanwise_analyzer.ledger import Ledger
 from spanwise_analyzer.shapes import dump
 from spanwise_analyzer.statement import statement
-from spanwise_collector.store import LedgerRow, Reader, Store
+from spanwise_collector.span import Span
+from spanwise_collector.store import LedgerRow, Overloaded, Reader, Store
 
 _LOCKS = 64
 _CHUNK = 32
+_STEP = 8  # batches
 _PAUSE_S = 0.25
 _DUTY = 4  # a background round of t seconds is followed by 4 t of rest, so that ingest keeps most of the machine
 
@@ -89,17 +91,29 @@ class Books:
                 self._catch_up(self.store.reader(), target)
 
     def _catch_up(self, reader: Reader, target: int) -> None:
-        self.store.retire_ledgers(after=self._seen, upto=target).result()
-        touched = reader.changed(self._seen, target)
+        # In steps, so that what is done counts; what one step computed is fresh for all later ones.
+        while self._seen < target and not self._closing.is_set():
+            upto = min(self._seen + _STEP, target)
+            if not self._stepped(reader, upto, target):
+                return
+            self._seen = upto
+
+    def _stepped(self, reader: Reader, upto: int, target: int) -> bool:
+        """Whether every conversation that the batches up to this one touched is accounted for; not at the end."""
+        self.store.retire_ledgers(after=self._seen, upto=upto).result()
+        touched = reader.changed(self._seen, upto)
         for start in range(0, len(touched), _CHUNK):
-            rows = (self._row(reader, one, target) for one in touched[start : start + _CHUNK])
-            self._keep_all([row for row in rows if row])
-        self._seen = target
+            if self._closing.is_set():
+                return False
+            self._keep_all(self._rows(reader, touched[start : start + _CHUNK], upto, target))
+        return True
 
     def _keep_all(self, rows: Sequence[LedgerRow]) -> None:
         """Save together; if that fails, singly: one account that cannot be stored must not hide all others."""
         try:
             self._save(rows)
+        except Overloaded:
+            raise  # none can be stored now; this round is done again
         except Exception:
             if len(rows) == 1:
                 log.exception("the account of conversation %r could not be stored", rows[0].conversation_id)
@@ -107,17 +121,18 @@ class Books:
             for row in rows:
                 self._keep_all([row])
 
-    def _row(self, reader: Reader, conversation_id: str, seq: int) -> LedgerRow | None:
-        # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.
-        try:
-            if self._fresh(reader, conversation_id) is None:
-                row = compute(reader, conversation_id, seq=seq)
-                if row is None and reader.ledger(conversation_id):
-                    self.store.forget_ledgers([conversation_id]).result()
-                return row
-        except Exception:
-            log.exception("conversation %r could not be computed", conversation_id)
-        return None
+    def _rows(self, reader: Reader, conversation_ids: Sequence[str], upto: int, seq: int) -> list[LedgerRow]:
+        """Accounts of those conversations that have none which holds up to this batch."""
+        kept = {
+            stored.conversation_id
+            for stored in reader.ledgers_of(conversation_ids)
+            if stored.frozen or (stored.seq >= upto and stored.answer.endswith(_seal()))
+        }
+        spans = reader.gathered([each for each in conversation_ids if each not in kept])
+        if empty := [name for name, found in spans.items() if not found]:  # their spans moved to other conversations
+            self.store.forget_ledgers(empty).result()
+        rows = (_computed(name, found, seq) for name, found in spans.items())
+        return [row for row in rows if row]
 
     def _frozen(self, reader: Reader, conversation_id: str) -> bytes | None:
         stored = reader.ledger(conversation_id)
@@ -152,7 +167,19 @@ class Books:
 
 def compute(reader: Reader, conversation_id: str, *, seq: int) -> LedgerRow | None:
     """Account for one conversation; ``seq`` was read before, so every batch up to it is in the spans."""
-    spans = reader.spans(conversation_id)
+    return _row(conversation_id, reader.spans(conversation_id), seq)
+
+
+def _computed(conversation_id: str, spans: Sequence[Span], seq: int) -> LedgerRow | None:
+    # One conversation that cannot be computed must not hide all others; asked for by id it answers with the error.
+    try:
+        return _row(conversation_id, spans, seq)
+    except Exception:
+        log.exception("conversation %r could not be computed", conversation_id)
+        return None
+
+
+def _row(conversation_id: str, spans: Sequence[Span], seq: int) -> LedgerRow | None:
     if not spans:
         return None
     ledger = account(conversation_id, spans)

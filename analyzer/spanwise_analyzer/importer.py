@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from spanwise_analyzer import command
+from spanwise_analyzer import command, settings
 from spanwise_analyzer.database import opened
 from spanwise_collector.interchange.destination import Destination, IntoStore, Nowhere
 from spanwise_collector.interchange.file import STANDARD
@@ -55,6 +56,8 @@ def _parser() -> ArgumentParser:
     where.add_argument("--url", default=_URL, help=f"OTLP/HTTP address of a running server (default {_URL})")
     where.add_argument("--db", type=Path, metavar="DATABASE", help="database file that no server has open")
     where.add_argument("--dry-run", action="store_true", help="only read and count")
+    token = settings.token(os.environ)
+    parser.add_argument("--token", default=token, help="bearer token that may send (SPANWISE_TOKEN)")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     return parser
 
@@ -64,7 +67,7 @@ def _destination(asked: Namespace) -> Iterator[Destination]:
     if asked.dry_run:
         yield Nowhere()
     elif asked.db is None:
-        with ToServer(asked.url) as server:
+        with ToServer(asked.url, token=asked.token) as server:
             yield server
     else:
         store = opened(asked.db, _LIMITS)

@@ -34,11 +34,12 @@ class Unreachable(OSError):
 class ToServer:
     """A running server, spanwise or any other that takes OTLP/HTTP; a context manager."""
 
-    def __init__(self, url: str, *, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, url: str, *, token: str = "", patience_s: float = _PATIENCE_S) -> None:
         base = (url if "://" in url else f"http://{url}").rstrip("/")
         self._url = base if base.endswith(_PATH) else base + _PATH
         self._patience_s = patience_s
-        self._client = httpx2.Client(timeout=_TIMEOUT_S, trust_env=False)
+        shown = {"Authorization": f"Bearer {token}"} if token else {}
+        self._client = httpx2.Client(timeout=_TIMEOUT_S, trust_env=False, headers=shown)
         self._executor = ThreadPoolExecutor(_SENDERS, thread_name_prefix="spanwise-import")
         self._closing = threading.Event()
         self._reached = False

@@ -18,7 +18,19 @@ from spanwise_collector.store.tally import Count
 _log = logging.getLogger(__name__)
 
 _INVALID: Final = "has been invalidated"  # said of a failed checkpoint, which is not fatal to the other databases
+_PASSING: Final = (
+    Overloaded,
+    duckdb.FatalException,
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.TransactionException,
+)
 _PAUSE_S: Final = 1.0  # between openings: each reads the write-ahead file again
+
+
+def passing(error: Exception) -> bool:
+    """Whether the file or the machine is to blame, so that the same work may succeed later."""
+    return isinstance(error, _PASSING) or _INVALID in str(error)
 
 
 class Database:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from spanwise_collector.store.cursors import Row
@@ -41,6 +41,12 @@ def ledger(rows: Query, conversation_id: str) -> StoredLedger | None:
         {"id": conversation_id},
     )
     return StoredLedger(*found[0]) if found else None
+
+
+def ledgers_of(rows: Query, conversation_ids: Sequence[str]) -> list[StoredLedger]:
+    """The stored accounts of these conversations."""
+    sql = "SELECT conversation_id, seq, answer, frozen FROM ledgers WHERE conversation_id IN (SELECT unnest($ids))"
+    return [StoredLedger(*row) for row in rows(sql, {"ids": list(conversation_ids)})]
 
 
 def ledgers(rows: Query, filters: LedgerFilter, *, sort: Sort, limit: int, cursor: str | None) -> LedgerPage:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from spanwise import semconv as sc
 from spanwise_collector.span import Span
 from spanwise_collector.store.listing import Query
+from spanwise_collector.store.rows import once
 
 _FIRM: Final = """
     SELECT DISTINCT trace_id FROM (
@@ -20,12 +21,21 @@ _FIRM: Final = """
 """
 
 
-def superseded(rows: Query, conversation_id: str, spans: Sequence[Span]) -> set[str]:
-    """Traces of these spans, each once, that held the id only in copies which others have replaced."""
-    named = {each.trace_id for each in spans if each.text(sc.GEN_AI_CONVERSATION_ID) == conversation_id}
-    doubtful = {each.trace_id for each in spans} - named - {conversation_id}
+def superseded(rows: Query, conversation_id: str, traces: Mapping[bytes, Sequence[Span]]) -> set[bytes]:
+    """Traces, given with all copies of their spans, that held the id only in copies which others have replaced."""
+    doubtful = [trace for trace, copies in traces.items() if _doubtful(conversation_id, trace, copies)]
     if not doubtful:
         return set()
-    # An id that is no text is not found above; of a span with only one id there is nothing to decide.
-    values = {"traces": [bytes.fromhex(trace) for trace in doubtful], "id": conversation_id}
-    return doubtful - {row[0].hex() for row in rows(_FIRM, values)}
+    # An id that is no text is not seen here; of a span that was delivered under one id there is nothing to decide.
+    values = {"traces": doubtful, "id": conversation_id}
+    return set(doubtful).difference(row[0] for row in rows(_FIRM, values))
+
+
+def _doubtful(conversation_id: str, trace: bytes, copies: Sequence[Span]) -> bool:
+    if trace.hex() == conversation_id or not {_named(each) for each in copies} - {None, conversation_id}:
+        return False
+    return all(_named(each) != conversation_id for each in once(copies))
+
+
+def _named(span: Span) -> str | None:
+    return span.text(sc.GEN_AI_CONVERSATION_ID)

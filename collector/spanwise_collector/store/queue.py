@@ -96,6 +96,7 @@ class Queue:
         self._nbytes = 0
         self._spans = 0
         self._closed = False
+        self._welcome = True
         self._changed = threading.Condition()
 
     def offer(self, delivery: Delivery) -> None:
@@ -118,13 +119,23 @@ class Queue:
             self._changed.notify_all()
 
     def unpack(self) -> list[Delivery]:
-        """Wait for deliveries and take as many as one commit may hold; none once closed and drained."""
+        """Wait for deliveries and take as many as one commit may hold; none once closed and drained.
+
+        Nothing is given out before it is ``welcome``: many requests become rows in less time together than singly.
+        """
         with self._changed:
             while True:
-                self._changed.wait_for(lambda: self._deliveries or self._closed)
+                self._changed.wait_for(lambda: (self._deliveries and self._welcome) or self._closed)
                 taken = self._some()
                 if taken or self._closed:
+                    self._welcome = False
                     return taken
+
+    def welcome(self) -> None:
+        """The writer now waits for the disk, or for work: this is the moment to make rows."""
+        with self._changed:
+            self._welcome = True
+            self._changed.notify_all()
 
     def ready(self, portion: Portion) -> None:
         """What was unpacked can be written."""
@@ -135,6 +146,9 @@ class Queue:
     def take(self, timeout_s: float | None = None) -> tuple[list[Portion], list[Save | Chore]]:
         """Wait for work and take as much as one commit may hold; two empty lists mean ``drained``, or none in time."""
         with self._changed:
+            if not self._portions:
+                self._welcome = True
+                self._changed.notify_all()
             self._changed.wait_for(lambda: self._portions or self._saves or self._drained(), timeout_s)
             saves = list(self._saves)
             self._saves.clear()

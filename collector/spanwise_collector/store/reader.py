@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
@@ -30,6 +30,8 @@ from spanwise_collector.store.ledgers import (
 from spanwise_collector.store.moving import superseded
 from spanwise_collector.store.rows import COLUMNS, once, span
 
+Served: TypeAlias = dict[bytes, dict[bytes, set[str]]]
+
 _ANY: Final = LedgerFilter()
 _TRACE_DIGITS: Final = 32
 _SPANS: Final = f"""
@@ -49,6 +51,8 @@ _THAWED: Final = """
     SELECT id FROM ledgers
     WHERE NOT frozen AND conversation_id IN (SELECT unnest($names)) ORDER BY id LIMIT $limit
 """
+_NAMED: Final = "SELECT DISTINCT conversation_id, trace_id FROM touches WHERE conversation_id IN (SELECT unnest($ids))"
+_KNOWN: Final = "SELECT DISTINCT trace_id FROM touches WHERE trace_id IN (SELECT unnest($traces))"
 _TOUCHED: Final = "SELECT DISTINCT trace_id FROM touches WHERE seq > $after AND seq <= $upto"
 _NAMES: Final = """
     SELECT trace_id, list(DISTINCT conversation_id ORDER BY conversation_id)
@@ -132,7 +136,7 @@ class Reader:
 
     def has(self, conversation_id: str) -> bool:
         """Whether any span of this conversation, or of the trace with this id, is stored, or what outlived them."""
-        return bool(self._traces(conversation_id)) or self.ledger(conversation_id) is not None
+        return bool(self._traces([conversation_id])[conversation_id]) or self.ledger(conversation_id) is not None
 
     def conversation_seq(self, conversation_id: str) -> int:
         """Sequence of the newest batch that touched it, 0 if it is unknown."""
@@ -144,21 +148,24 @@ class Reader:
         With them come MCP server spans of other traces, and what lies below them, where their client is among these.
         Where a span was delivered under several conversation ids, only the copy that counts decides.
         """
-        traces = self._traces(conversation_id)
-        served = self._served(traces)
-        own = once(self._read(traces))
-        lost = superseded(self._rows, conversation_id, own)
-        if lost:
-            own = [each for each in own if each.trace_id not in lost]
-            served = self._served([trace for trace in traces if trace.hex() not in lost])
-        for trace, spans in served.items():
-            own += _below(self._read([trace]), spans)
-        return once(own)
+        return self.gathered([conversation_id])[conversation_id]
+
+    def gathered(self, conversation_ids: Sequence[str]) -> dict[str, list[Span]]:
+        """The spans of each of several conversations, as ``spans`` tells; much quicker than one after the other."""
+        traces = self._traces(conversation_ids)
+        served = self._served([trace for found in traces.values() for trace in found])
+        wanted = {trace for found in traces.values() for trace in found} | {
+            trace for found in served.values() for trace in found
+        }
+        spans = self._read(sorted(wanted))
+        return {
+            name: _conversation(self._standing(name, found, spans), served, spans) for name, found in traces.items()
+        }
 
     def trace(self, trace_id: str) -> list[Span]:
         """Spans of one trace by its 32 hex digits, each once; empty if unknown."""
         trace = _trace_bytes(trace_id)
-        return once(self._read([trace])) if trace else []
+        return once(self._read([trace])[trace]) if trace else []
 
     def extract(self, choice: Choice) -> Extract:
         """Whole traces as columns, from all batches committed by now."""
@@ -172,8 +179,13 @@ class Reader:
 
     def traces(self, conversation_id: str) -> list[bytes]:
         """Ids of the traces that hold a conversation's spans, or the trace with this id; none if it is unknown."""
-        traces = self._traces(conversation_id)
-        return [*traces, *self._served(traces)]
+        traces = self._traces([conversation_id])[conversation_id]
+        served = {trace for found in self._served(traces).values() for trace in found}
+        return [*traces, *sorted(served.difference(traces))]
+
+    def ledgers_of(self, conversation_ids: Sequence[str]) -> list[StoredLedger]:
+        """The stored accounts of these conversations, of those that have one."""
+        return listing.ledgers_of(self._rows, conversation_ids)
 
     def ledger(self, conversation_id: str) -> StoredLedger | None:
         """The stored account of one conversation."""
@@ -209,21 +221,30 @@ class Reader:
         sql = "SELECT DISTINCT name FROM spans WHERE service = $service ORDER BY name"
         return tuple(row[0] for row in self._rows(sql, {"service": service}))
 
-    def _traces(self, conversation_id: str) -> list[bytes]:
-        named = self._rows("SELECT DISTINCT trace_id FROM touches WHERE conversation_id = $id", {"id": conversation_id})
-        if named:
-            return [row[0] for row in named]
-        trace = _trace_bytes(conversation_id)
-        known = trace and self._rows("SELECT 1 FROM touches WHERE trace_id = $id LIMIT 1", {"id": trace})
-        return [trace] if trace and known else []
+    def _traces(self, conversation_ids: Sequence[str]) -> dict[str, list[bytes]]:
+        found: dict[str, list[bytes]] = {name: [] for name in conversation_ids}
+        for name, trace in self._rows(_NAMED, {"ids": list(conversation_ids)}):
+            found[name].append(trace)
+        loose = {trace: name for name in conversation_ids if not found[name] and (trace := _trace_bytes(name))}
+        if loose:
+            for (trace,) in self._rows(_KNOWN, {"traces": list(loose)}):
+                found[loose[trace]].append(trace)
+        return found
 
-    def _served(self, traces: Sequence[bytes]) -> dict[bytes, set[str]]:
-        """Server spans of other traces whose clients are in these: hex span ids by trace."""
-        served: dict[bytes, set[str]] = defaultdict(set)
+    def _standing(
+        self, conversation_id: str, traces: Sequence[bytes], spans: Mapping[bytes, Sequence[Span]]
+    ) -> list[bytes]:
+        copies = {trace: spans[trace] for trace in traces}
+        lost = superseded(self._rows, conversation_id, copies)
+        return [trace for trace in traces if trace not in lost]
+
+    def _served(self, traces: Sequence[bytes]) -> Served:
+        """Server spans of other traces whose clients are in these: by client's trace, hex span ids by server's."""
+        served: Served = defaultdict(lambda: defaultdict(set))
         if traces:
-            for _, trace, span_id in self._rows(joined("client.trace_id"), {"traces": traces}):
-                served[trace].add(span_id.hex())
-        return {trace: spans for trace, spans in served.items() if trace not in traces}
+            for client, trace, span_id in self._rows(joined("client.trace_id"), {"traces": list(traces)}):
+                served[client][trace].add(span_id.hex())
+        return served
 
     def _conversations(self, traces: Sequence[bytes]) -> set[str]:
         found: set[str] = set()
@@ -239,14 +260,16 @@ class Reader:
         sql = "SELECT DISTINCT seq FROM touches WHERE trace_id IN (SELECT unnest($traces))"
         return [row[0] for row in self._rows(sql, {"traces": list(traces)})]
 
-    def _read(self, traces: Sequence[bytes]) -> list[Span]:
+    def _read(self, traces: Sequence[bytes]) -> dict[bytes, list[Span]]:
+        """The spans of these traces, copies included."""
+        found: dict[bytes, list[Span]] = {trace: [] for trace in traces}
         seqs = self._seqs(traces)
-        if not seqs:
-            return []
-        rows = self._rows(_SPANS, {"seqs": seqs, "traces": list(traces)})
+        rows = self._rows(_SPANS, {"seqs": seqs, "traces": list(traces)}) if seqs else []
         resources = {number: self._resource(number) for number in {row[-2] for row in rows}}
         scopes = {number: self._scope(number) for number in {row[-1] for row in rows}}
-        return [span(row, resources, scopes) for row in rows]
+        for row in rows:
+            found[row[0]].append(span(row, resources, scopes))
+        return found
 
     def _read_resource(self, number: int) -> Attributes:
         return value.resource_attributes(self._body("SELECT body FROM resources WHERE id = $id", number))
@@ -265,6 +288,15 @@ def _trace_bytes(trace_id: str) -> bytes | None:
     except ValueError:
         return None
     return trace if len(trace_id) == _TRACE_DIGITS else None
+
+
+def _conversation(traces: Sequence[bytes], served: Served, spans: Mapping[bytes, list[Span]]) -> list[Span]:
+    own = [each for trace in traces for each in spans[trace]]
+    for client in traces:
+        for trace, tops in served.get(client, {}).items():
+            if trace not in traces:
+                own += _below(spans[trace], tops)
+    return once(own)
 
 
 def _below(spans: Sequence[Span], tops: set[str]) -> list[Span]:

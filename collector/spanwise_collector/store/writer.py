@@ -13,7 +13,7 @@ import duckdb
 
 from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
-from spanwise_collector.store.database import Database
+from spanwise_collector.store.database import Database, passing
 from spanwise_collector.store.opening import ROW_GROUP, checkpoint
 from spanwise_collector.store.queue import Chore, Delivery, Portion, Queue, Save
 from spanwise_collector.store.rowset import Rowset, rowset
@@ -119,6 +119,7 @@ class Writer:
     def _checkpoint(self) -> None:
         """Little and often: each holds up the senders for as long as it lasts, and every span is moved once anyway."""
         self._unmoved = 0
+        self._queue.welcome()
         try:
             checkpoint(self._cursor)
         except duckdb.Error as error:
@@ -130,8 +131,10 @@ class Writer:
             self._transact(lambda: self._keep(request))
             self._unmoved += len(request.rows)
         except Exception as error:  # noqa: BLE001  # as in _write
-            _log.exception("ledgers could not be stored")
-            _fail(request.future, error)
+            if passing(error):
+                _fail(request.future, error)
+            elif request.future.set_running_or_notify_cancel():
+                request.future.set_exception(error)
         else:
             _resolve(request.future, None)
 
@@ -158,6 +161,7 @@ class Writer:
             self._regain()
             self._cursor.begin()
             result = work()
+            self._queue.welcome()
             self._cursor.commit()
         except BaseException as error:
             self._rows.forget()
