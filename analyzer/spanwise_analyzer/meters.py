@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 from prometheus_client.registry import Collector
 
 from spanwise_analyzer.books import Books
 from spanwise_collector import forwarding
 from spanwise_collector.otlp.limits import Cut
 from spanwise_collector.receiver.intake import Outcome
+from spanwise_collector.store import BOUNDS_S
 
 Counts: TypeAlias = Callable[[], Mapping[tuple[str, str], int]]  # by transport and what was counted
 Redactions: TypeAlias = Callable[[], Mapping[str, int]]  # by kind of rule
@@ -42,6 +49,7 @@ class Meters(Collector):
         yield from self._received()
         yield self._redacted()
         yield from self._queue()
+        yield from self._database()
         yield from self._passed_on()
 
     def describe(self) -> Iterator[Metric]:
@@ -79,6 +87,23 @@ class Meters(Collector):
         yield GaugeMetricFamily("spanwise_queue_requests", "Requests that wait to be written.", load.requests)
         yield GaugeMetricFamily("spanwise_queue_bytes", "Bytes that wait to be written.", load.nbytes)
         yield GaugeMetricFamily("spanwise_queue_spans", "Spans that wait to be written.", load.spans)
+        most = load.limits
+        yield GaugeMetricFamily("spanwise_queue_capacity_bytes", "Bytes that may wait.", most.queue_bytes)
+        yield GaugeMetricFamily("spanwise_queue_capacity_spans", "Spans that may wait.", most.queue_spans)
+
+    def _database(self) -> Iterator[Metric]:
+        commits = self._books.store.commits()
+        buckets = [(str(bound), number) for bound, number in zip(BOUNDS_S, commits.at_most, strict=True)]
+        yield HistogramMetricFamily(
+            "spanwise_commit_seconds",
+            "How long a commit of spans took.",
+            buckets=[*buckets, ("+Inf", commits.number)],
+            sum_value=commits.seconds,
+        )
+        size = GaugeMetricFamily("spanwise_database_bytes", "Size of the files of the database.", labels=["file"])
+        for name, nbytes in self._books.store.sizes().items():
+            size.add_metric([name], nbytes)
+        yield size
 
     def _passed_on(self) -> Iterator[Metric]:
         spans = CounterMetricFamily("spanwise_forward_spans", "Spans by target and outcome.", labels=_TARGET_LABELS)
@@ -101,7 +126,8 @@ def _counted(
 
 
 def registry(books: Books, counts: Counts, redactions: Redactions, forwarded: Forwarded) -> CollectorRegistry:
-    """A registry of its own, so that nothing of the process's other metrics gets in."""
+    """A registry of its own, so that no metrics of other libraries get in."""
     found = CollectorRegistry()
     found.register(Meters(books, counts, redactions, forwarded))
+    ProcessCollector(registry=found)
     return found

@@ -16,6 +16,7 @@ from spanwise_collector.store.ledgers import (
     Sort,
     StoredLedger,
 )
+from spanwise_collector.store.pace import BOUNDS_S
 from spanwise_collector.store.permit import Refused, place
 from spanwise_collector.store.query import Busy, Exhausted, Queries, QueryLimits, Rows, Scalar
 from spanwise_collector.store.queue import Limits, Load
@@ -25,6 +26,7 @@ from spanwise_collector.store.schema import NewerSchema
 from spanwise_collector.store.store import Store
 
 __all__ = [
+    "BOUNDS_S",
     "DIMENSIONS",
     "Accepted",
     "Account",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from pathlib import Path
 from typing import Final
 
 import duckdb
@@ -53,6 +54,11 @@ class Database:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for the writer thread."""
         return opening.cursor(self._connection)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the file and of its write-ahead file."""
+        files = {"database": Path(self._path), "wal": Path(aside.WAL.format(self._path))}
+        return {name: file.stat().st_size if file.exists() else 0 for name, file in files.items()}
 
     def economise(self, nbytes: int) -> None:
         """Let the engine hold no more than this in memory, also after it was opened anew."""

@@ -74,11 +74,12 @@ class Chore:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What waits: requests, their bytes and spans."""
+    """What waits: requests, their bytes and spans; and how much may."""
 
     requests: int
     nbytes: int
     spans: int
+    limits: Limits
 
 
 class Queue:
@@ -170,7 +171,7 @@ class Queue:
     def load(self) -> Load:
         """What waits or is being written."""
         with self._changed:
-            return Load(self._requests, self._nbytes, self._spans)
+            return Load(self._requests, self._nbytes, self._spans, self._limits)
 
     @property
     def drained(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from spanwise_collector.store.accepted import Accepted
 from spanwise_collector.store.database import Database
 from spanwise_collector.store.ledgers import LedgerRow
 from spanwise_collector.store.opening import Config
+from spanwise_collector.store.pace import Histogram
 from spanwise_collector.store.query import Queries, QueryLimits
 from spanwise_collector.store.queue import Chore, Delivery, Limits, Load, Queue, Save, Work
 from spanwise_collector.store.reader import Reader
@@ -114,6 +115,14 @@ class Store:
     def trouble(self) -> str | None:
         """Why a request would not be taken in now; None if it would."""
         return self._writer.trouble or self._queue.trouble
+
+    def commits(self) -> Histogram:
+        """How long commits of spans took since the store was opened."""
+        return self._writer.pace.histogram()
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of the database file and of its write-ahead file."""
+        return self._database.sizes()
 
     def load(self) -> Load:
         """What waits to be written."""

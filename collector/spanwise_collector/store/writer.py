@@ -15,6 +15,7 @@ from spanwise_collector.store.accepted import Accepted, Overloaded
 from spanwise_collector.store.batch import Rows
 from spanwise_collector.store.database import Database, passing
 from spanwise_collector.store.opening import ROW_GROUP, checkpoint
+from spanwise_collector.store.pace import Pace
 from spanwise_collector.store.queue import Chore, Delivery, Portion, Queue, Save
 from spanwise_collector.store.rowset import Rowset, rowset
 from spanwise_collector.store.saving import retire, save
@@ -39,6 +40,8 @@ class Writer:
         self._unpacking = threading.Thread(target=self._unpack, name="spanwise-rows", daemon=True)
         self._writing = threading.Thread(target=self._run, name="spanwise-writer", daemon=True)
         self._unmoved = 0
+        self.pace = Pace()
+        """How long commits of spans take."""
         self.trouble: str | None = None
         """Why the last write failed; None if it did not."""
 
@@ -108,9 +111,10 @@ class Writer:
             _resolve(delivery.future, Accepted(parcel.spans, parcel.rejected, parcel.message))
 
     def _append(self, rowsets: Sequence[Rowset]) -> None:
-        now = time.time_ns()
+        now, began = time.time_ns(), time.perf_counter()
         # The number is read within: opening the file anew may show that the last commit was durable after all.
         spans = self._transact(lambda: self._rows.append(rowsets, seq=self._tally.seq + 1, arrived_ns=now))
+        self.pace.observe(time.perf_counter() - began)
         self._rows.keep()
         self._tally.add(spans)
         self._unmoved += spans

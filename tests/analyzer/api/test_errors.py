@@ -59,6 +59,13 @@ def test_a_cursor_that_no_list_gave_is_the_askers_mistake(server: Any, path: str
     assert (422, "application/problem+json") == (answer.status, answer.media_type)
 
 
+def test_an_id_may_hold_line_breaks(server: Any, conversation: Callable[..., Any]) -> None:
+    server.send(conversation("two\nlines", "e0d7"))
+    for path in ("/api/v1/conversations/two%0Alines", "/api/v1/conversations/two%0Alines/timeline"):
+        assert "two\nlines" == server.get(path).json["conversation_id"]
+    assert 200 == server.get("/conversations/two%0Alines").status
+
+
 def test_an_id_may_end_like_another_path(server: Any, conversation: Callable[..., Any]) -> None:
     server.send(conversation("ends", "e0d5"))
     server.send(conversation("ends/timeline", "e0d6"))

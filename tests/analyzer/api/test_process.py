@@ -89,6 +89,12 @@ def test_health_and_metrics_answer(server: Any, conversation: Callable[..., Any]
     assert plain.media_type == "text/plain"
     assert b'spanwise_stage_seconds_sum{service="shop",stage="model.call"}' in plain.body
     assert b"_total" in plain.body
+    values = dict(line.rsplit(b" ", 1) for line in plain.body.splitlines() if not line.startswith(b"#"))
+    commits = float(values[b"spanwise_commit_seconds_count"])
+    assert commits == float(values[b'spanwise_commit_seconds_bucket{le="+Inf"}']) > 0
+    assert float(values[b"spanwise_queue_capacity_spans"]) == 200_000
+    assert float(values[b'spanwise_database_bytes{file="database"}']) > 0
+    assert float(values[b"process_resident_memory_bytes"]) > 0
     open_metrics = server.get("/metrics", accept="application/openmetrics-text; version=1.0.0")
     assert open_metrics.media_type == "application/openmetrics-text"
     assert open_metrics.body.endswith(b"# EOF\n")

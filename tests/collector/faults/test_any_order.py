@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -107,9 +108,20 @@ def test_the_expected_answer_holds_every_span_and_all_time() -> None:
     assert 2700 * _MS == sum(row.ns for row in EXPECTED["fleet"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(deliveries(), st.booleans())
 def test_the_answers_do_not_depend_on_how_the_spans_came(batches: list[list[Span]], often: bool) -> None:  # noqa: FBT001
+    _compare(batches, often=often)
+
+
+@pytest.mark.soak
+@settings(max_examples=400, deadline=None)
+@given(deliveries(), st.booleans())
+def test_nor_do_they_in_hundreds_of_ways(batches: list[list[Span]], often: bool) -> None:  # noqa: FBT001
+    _compare(batches, often=often)
+
+
+def _compare(batches: list[list[Span]], *, often: bool) -> None:
     found = _answers(batches, often=often)
     for what, expected in EXPECTED.items():
         assert expected == found[what], what

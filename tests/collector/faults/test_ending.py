@@ -47,6 +47,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     assert load.counts(held(db)).missing == 0
 
 
+@pytest.mark.soak
 def test_a_second_server_says_in_one_line_who_owns_the_file_and_the_first_goes_on(tmp_path: Path) -> None:
     db = tmp_path / "spans.db"
     with serving(db) as server, loading(server) as load:
@@ -62,6 +63,7 @@ def test_a_second_server_says_in_one_line_who_owns_the_file_and_the_first_goes_o
     assert load.counts(held(db)).missing == 0
 
 
+@pytest.mark.soak
 def test_after_a_crash_another_process_may_take_the_file_first(tmp_path: Path) -> None:
     """Nothing is lost by it: the server says who has the file, and starts when it is free."""
     db = tmp_path / "spans.db"

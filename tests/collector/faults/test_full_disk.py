@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -48,6 +49,8 @@ def _fill_and_make_room(server: Served, db: Path, make_room: Callable[[Served], 
         until(lambda: server.readiness()[0] == 200, "ready again")
         load.more()
         load.stop()
+    listed = json.loads(server.get("/api/v1/conversations?limit=1000")[1])["conversations"]
+    assert {f"c-{number}" for number in load.acknowledged} <= {row["conversation_id"] for row in listed}
     assert any(why in reason for reason in load.refusals)
     assert server.end() == 0
     assert 1 == server.said.count("a request could not be stored")

@@ -20,6 +20,7 @@ from spanwise_collector.store import Overloaded, Store
 
 _MIB = 2**20
 _LIMIT = 400 * _MIB
+_REQUESTS = 6  # of 5 to 30 MB
 
 
 def test_many_slow_big_requests_do_not_make_the_process_grow(tmp_path: Path) -> None:
@@ -40,6 +41,7 @@ def test_many_slow_big_requests_do_not_make_the_process_grow(tmp_path: Path) -> 
     assert highest < _LIMIT
 
 
+@pytest.mark.soak
 def test_above_the_limit_requests_are_refused_for_now_and_arrive_later(tmp_path: Path) -> None:
     db = tmp_path / "spans.db"
     with serving(db, SPANWISE_MAX_MEMORY_BYTES=str(1000 * _MIB)) as server:
@@ -60,16 +62,16 @@ def test_above_the_limit_requests_are_refused_for_now_and_arrive_later(tmp_path:
 def test_the_engine_out_of_memory_refuses_for_now_and_takes_what_fits(store: Store) -> None:
     store.economise(20 * _MIB)
     refused = 0
-    for number in range(1, 30):
+    for number in range(1, _REQUESTS + 1):
         try:
-            store.submit(request(number, "p" * 20_000 * number)).result(60)
+            store.submit(request(number, "p" * 100_000 * number)).result(60)
         except Overloaded:
             refused += 1
     store.economise(1000 * _MIB)
-    sizes = [len(store.reader().trace(f"{number:032x}")) for number in range(1, 30)]
+    sizes = [len(store.reader().trace(f"{number:032x}")) for number in range(1, _REQUESTS + 1)]
     assert (refused, set(sizes)) == (sizes.count(0), {0, 50})
     assert refused > 0
-    store.submit(request(29, "p" * 580_000)).result(60)
+    store.submit(request(_REQUESTS, "p" * 100_000 * _REQUESTS)).result(60)
     until(lambda: store.ready, "takes requests again")
 
 

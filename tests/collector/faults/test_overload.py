@@ -17,7 +17,8 @@ from spanwise_collector.receiver import Bound, Receiver
 from spanwise_collector.settings import ReceiverSettings
 from spanwise_collector.store import Limits, Store
 
-_SENDERS = 4
+_SOAK = pytest.mark.soak
+_SENDERS = 3
 _SPANS = 100
 _SMALL = Limits(queue_spans=_SPANS, patience_s=0.0)
 
@@ -31,14 +32,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
-    "exporter",
+    ("exporter", "rounds"),
     [
-        lambda bound: HttpExporter(endpoint=f"{bound.http}/v1/traces"),
-        lambda bound: GrpcExporter(endpoint=bound.grpc, insecure=True),
+        pytest.param(lambda bound: HttpExporter(endpoint=f"{bound.http}/v1/traces"), 1, id="http"),
+        pytest.param(lambda bound: HttpExporter(endpoint=f"{bound.http}/v1/traces"), 10, marks=_SOAK, id="much http"),
+        pytest.param(lambda bound: GrpcExporter(endpoint=bound.grpc, insecure=True), 10, marks=_SOAK, id="much grpc"),
     ],
-    ids=["http", "grpc"],
 )
 def test_refused_by_a_full_queue_the_sdk_tries_again_until_all_has_arrived(
     store: Store, exporter: Exporter, rounds: int

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.collector.faults.load import loading
 from tests.collector.faults.served import held, serving
 
@@ -15,6 +16,7 @@ _WAIT_S = 0.3
 _SLACK_S = 1.0  # for two busy processors; a sender would wait for 5 s and more without the limit
 
 
+@pytest.mark.soak
 def test_on_a_slow_disk_nobody_waits_longer_than_said_and_nothing_acknowledged_is_missing(
     tmp_path: Path, program: Callable[[str], str]
 ) -> None:
