@@ -49,6 +49,7 @@ def overloaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     """One that has no room for anything: its store is closing."""
     store = Store.open(tmp_path_factory.mktemp("overloaded") / "spans.db", Limits(patience_s=0))
     receiver = Receiver(store, ReceiverSettings(otlp_grpc_port=0, otlp_http_port=0))
+    bound = receiver.start()
     store.close()
-    yield Collector(store, receiver, receiver.start())
+    yield Collector(store, receiver, bound)
     receiver.stop()

@@ -52,6 +52,7 @@ def test_a_sender_waits_for_room_before_it_is_refused(otlp: Any) -> None:
     portions, _ = queue.take()
     queue.done(portions)
     waiting.join(_PATIENCE_S)
+    queue.welcome()
     assert [second] == queue.unpack()
 
 
