@@ -18,7 +18,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/spanwise demo $(ARGS)
 
 test: $(VENV)/dev.stamp
-	$(BIN)/pytest -m "not soak" -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/pytest -m "not soak" -n auto --maxprocesses 4 --dist loadfile --timeout 180 $(ARGS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

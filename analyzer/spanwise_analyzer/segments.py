@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from spanwise_analyzer import gaps, retries, split
+from spanwise_analyzer import clientwork, gaps, retries, split
 from spanwise_analyzer.calls import ModelCalls
 from spanwise_analyzer.claims import Claims
 from spanwise_analyzer.classify import Stages, stages
@@ -27,7 +27,7 @@ def facts(tree: Tree, calls: ModelCalls, rounds: Rounds, *, idle_threshold_ns: i
     """All segments of a conversation; cut where a stage changes inside a span."""
     pieces = partition(tree)
     pauses, inferred = gaps.pauses(tree, pieces, threshold_ns=idle_threshold_ns)
-    claims = Claims([*retries.claims(tree), *gaps.answers(tree), *pauses])
+    claims = Claims([*retries.claims(tree), *clientwork.claims(tree), *gaps.answers(tree), *pauses])
     phases = stages(tree, calls)
     unowned = [gaps.unowned(piece, rounds, threshold_ns=idle_threshold_ns) for piece in pieces if piece.node is None]
     owned = [*claims.apply(_staged(pieces, phases, rounds)), *unowned]

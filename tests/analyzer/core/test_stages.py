@@ -204,3 +204,25 @@ def test_a_tool_that_fetches_a_page_waits_for_it() -> None:
         http("get", 20, 70, "work", verb="GET"),
     ]
     assert stage_ms(account("c", spans)) == {Stage.AGENT_OVERHEAD: 40, Stage.MCP_SERVER: 10, Stage.TOOL_DOWNSTREAM: 50}
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        (None, {Stage.AGENT_OVERHEAD: 25, Stage.MODEL_CALL: 75}),
+        (60, {Stage.AGENT_OVERHEAD: 25, Stage.MODEL_FIRST_TOKEN: 35, Stage.MODEL_GENERATE: 40}),
+    ],
+)
+def test_what_the_sdk_does_itself_is_no_time_of_the_model(first: float | None, expected: dict[Stage, float]) -> None:
+    """20 ms before the request, and 5 ms with the answer, or with the first event of a streamed one."""
+    own = {semconv.CLIENT_PREPARE_TIME: 0.020, semconv.CLIENT_PARSE_TIME: 0.005}
+    chunk = {} if first is None else {semconv.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK: first / 1000}
+    spans = [agent("agent", 0, 100), chat("x", 0, 100, "agent", first=first, attributes={**own, **chunk})]
+    assert expected == stage_ms(account("c", spans))
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0, 1e300])
+def test_absurd_times_of_the_sdk_leave_the_sum_whole(seconds: float) -> None:
+    own = {semconv.CLIENT_PREPARE_TIME: seconds, semconv.CLIENT_PARSE_TIME: seconds}
+    spans = [agent("agent", 0, 100), chat("x", 0, 100, "agent", attributes=own)]
+    assert 100 == sum(stage_ms(account("c", spans)).values())
