@@ -50,6 +50,16 @@ _KEYS: Final = pa.array(
     sorted({key for names in (*_TEXTS.values(), *_INTEGERS.values()) for key in _sources(names)} | set(_EXTRA))
 )
 _CODES: Final = {key: code for code, key in enumerate(_KEYS.to_pylist())}
+# Made once: Arrow takes a quarter of a millisecond to see what a Python number or text is.
+_FALSE: Final = pa.scalar(value=False)
+_NO_TEXT: Final = pa.scalar(None, pa.string())
+_NO_BYTES: Final = pa.scalar(0, pa.int32())
+_NO_CODE: Final = pa.scalar(-1, pa.int32())
+_CALL: Final = pa.scalar(dialect.TOOL_CALL)
+_CHAT: Final = pa.scalar(sc.OPERATION_CHAT)
+_MEANINGS: Final = {
+    key: (pa.array(list(meanings)), pa.array(list(meanings.values()))) for key, meanings in dialect.OPERATIONS.items()
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +91,7 @@ class _Cells:
         picked = self.pick(keys)
         texts = self._texts(picked)
         if (self.types[picked[picked >= 0]] != ValueType.INT).any():
-            texts = pc.if_else(pc.match_substring_regex(texts, _INTEGER), texts, None)
+            texts = pc.if_else(pc.match_substring_regex(texts, _INTEGER), texts, _NO_TEXT)
         return pc.cast(texts, pa.int64())
 
     def _texts(self, picked: Rows) -> pa.StringArray:
@@ -108,8 +118,8 @@ def hot(attributes: pa.ListArray, names: pa.StringArray, openinference: Mask) ->
 def _cells(attributes: pa.ListArray) -> _Cells:
     values = attributes.flatten()
     text, types = values.field("text"), values.field("type").to_numpy()
-    codes = pc.fill_null(pc.index_in(values.field("key"), value_set=_KEYS), -1).to_numpy()
-    empty = pc.fill_null(pc.equal(pc.binary_length(text), 0), False).to_numpy(zero_copy_only=False)
+    codes = pc.fill_null(pc.index_in(values.field("key"), value_set=_KEYS), _NO_CODE).to_numpy()
+    empty = pc.fill_null(pc.equal(pc.binary_length(text), _NO_BYTES), _FALSE).to_numpy(zero_copy_only=False)
     codes = np.where((types == ValueType.NULL) | empty, -1, codes)
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(_KEYS) + 1))
@@ -124,24 +134,19 @@ def _fill(columns: dict[str, pa.Array], name: str, found: pa.Array | None) -> No
 
 def _sessions(cells: _Cells, openinference: Mask) -> pa.StringArray | None:
     ours = openinference | (cells.pick([dialect.OPENINFERENCE_KIND]) >= 0)
-    return pc.if_else(pa.array(ours), cells.texts([dialect.SESSION_ID]), None) if ours.any() else None
+    return pc.if_else(pa.array(ours), cells.texts([dialect.SESSION_ID]), _NO_TEXT) if ours.any() else None
 
 
 def _operations(cells: _Cells) -> Iterator[pa.StringArray | None]:
-    for key, meanings in dialect.OPERATIONS.items():
-        yield _meaning(cells.texts([key]), meanings)
+    for key, (words, meant) in _MEANINGS.items():
+        texts = cells.texts([key])
+        yield None if texts.null_count == len(texts) else meant.take(pc.index_in(texts, value_set=words))
     article = (cells.pick([dialect.MODEL_NAME]) >= 0) & (cells.pick([dialect.OPENINFERENCE_KIND]) < 0)
-    yield pc.if_else(pa.array(article), sc.OPERATION_CHAT, None) if article.any() else None
-
-
-def _meaning(texts: pa.StringArray, meanings: Mapping[str, str]) -> pa.StringArray | None:
-    if texts.null_count == len(texts):
-        return None
-    return pa.array(list(meanings.values())).take(pc.index_in(texts, value_set=pa.array(list(meanings))))
+    yield pc.if_else(pa.array(article), _CHAT, _NO_TEXT) if article.any() else None
 
 
 def _called(columns: Mapping[str, pa.Array], names: pa.StringArray) -> pa.StringArray | None:
-    nameless = pc.and_(pc.is_null(columns["tool"]), pc.equal(columns["mcp_method"], dialect.TOOL_CALL))
+    nameless = pc.and_(pc.is_null(columns["tool"]), pc.equal(columns["mcp_method"], _CALL))
     return _in_names(names, dialect.TOOL_IN_NAME, nameless) if pc.any(nameless).as_py() else None
 
 
@@ -149,13 +154,13 @@ def _entities(cells: _Cells) -> pa.StringArray | None:
     kinds = cells.texts([dialect.TRACELOOP_KIND])
     if kinds.null_count == len(kinds):
         return None
-    return pc.if_else(pc.equal(kinds, "tool"), cells.texts([dialect.TRACELOOP_ENTITY]), None)
+    return pc.if_else(pc.equal(kinds, "tool"), cells.texts([dialect.TRACELOOP_ENTITY]), _NO_TEXT)
 
 
 def _in_names(names: pa.StringArray, pattern: str, where: pa.BooleanArray | None = None) -> pa.StringArray | None:
     fits = pc.match_substring_regex(names, pattern)
     if where is not None:
-        fits = pc.and_(fits, pc.fill_null(where, False))
+        fits = pc.and_(fits, pc.fill_null(where, _FALSE))
     if not pc.any(fits).as_py():
         return None
-    return pc.if_else(fits, pc.struct_field(pc.extract_regex(names, pattern), "found"), None)
+    return pc.if_else(fits, pc.struct_field(pc.extract_regex(names, pattern), "found"), _NO_TEXT)

@@ -18,7 +18,7 @@ from spanwise_collector.store.tally import Count, noted
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
-ROW_GROUP: Final = 16_384
+ROW_GROUP: Final = 8_192
 """Rows that are written as one: a checkpoint rewrites a group that is not full."""
 
 _WANTS: Final = ("memory", "allocate", "no space", "too many open files")

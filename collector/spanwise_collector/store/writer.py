@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+_CROWD: Final = 1_024  # spans that wait: as many as come only from senders that are held up by the writer
+_MUCH: Final = 8 * ROW_GROUP  # spans that may lie in the write-ahead file
 _PROBE_S: Final = 1.0  # between looks whether the database can be written again
 
 
@@ -74,7 +76,7 @@ class Writer:
                     self._chore(each)
                 else:
                     self._save(each)
-            if self._unmoved >= ROW_GROUP:
+            if self._due():
                 self._checkpoint()
 
     def _write(self, portions: Sequence[Portion]) -> None:
@@ -120,8 +122,12 @@ class Writer:
         self._unmoved += spans
         self.trouble = None
 
+    def _due(self) -> bool:
+        """Little and often, since it holds up the senders; less often where they wait anyway, since that costs less."""
+        crowded = self._queue.load().spans > _CROWD
+        return self._unmoved >= (_MUCH if crowded else ROW_GROUP)
+
     def _checkpoint(self) -> None:
-        """Little and often: each holds up the senders for as long as it lasts, and every span is moved once anyway."""
         self._unmoved = 0
         self._queue.welcome()
         try:
