@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -12,6 +13,16 @@ from spanwise_collector.store.interner import Interner
 from spanwise_collector.store.rowset import Rowset
 
 
+@dataclass(slots=True)
+class _Source:
+    """What the engine reads under one fixed name: to name every table anew takes as long as a small insert."""
+
+    rows: pa.Table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.rows.__arrow_c_stream__(requested_schema)
+
+
 class Rows:
     """Appends rows; used by the writer thread only."""
 
@@ -19,6 +30,7 @@ class Rows:
         self._cursor = cursor
         self._resources = Interner()
         self._scopes = Interner()
+        self._sources: dict[str, _Source] = {}
         self._resources.load(cursor, "resources")
         self._scopes.load(cursor, "scopes")
 
@@ -40,7 +52,8 @@ class Rows:
         self._scopes.keep()
 
     def forget(self) -> None:
-        """The batch was rolled back."""
+        """The batch was rolled back, and with it what was named in its transaction."""
+        self._sources.clear()
         self._resources.forget()
         self._scopes.forget()
 
@@ -50,9 +63,14 @@ class Rows:
         return rows.spans.append_column("resource_id", pa.array(resources)).append_column("scope_id", pa.array(scopes))
 
     def _insert(self, table: str, rows: pa.Table) -> None:
-        if len(rows):
-            # The engine finds ``rows`` here by its name: to register it takes as long again as a small insert.
-            self._cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM rows")  # noqa: S608
+        if not len(rows):
+            return
+        name = f"new_{table}"
+        if table not in self._sources:
+            self._sources[table] = _Source(rows)
+            self._cursor.register(name, self._sources[table])
+        self._sources[table].rows = rows
+        self._cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {name}")  # noqa: S608
 
 
 def _joined(tables: Iterable[pa.Table], seq: int) -> pa.Table:

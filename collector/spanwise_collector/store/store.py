@@ -20,7 +20,9 @@ from spanwise_collector.store.saving import forget
 from spanwise_collector.store.tally import Tally
 from spanwise_collector.store.writer import Writer
 
+_CACHE: Final = 512 * 2**20  # bytes; the system's own cache of the file is as good, and gives way to others
 _CONFIG: Final[Config] = {
+    "memory_limit": f"{_CACHE}B",
     # Everything needed is built in; nothing may be fetched behind the user's back.
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -103,8 +105,8 @@ class Store:
         return Queries(self._database.cursors.fresh, limits)
 
     def economise(self, nbytes: int) -> None:
-        """Let the engine hold no more than this of the database in memory; without it, most of the machine's."""
-        self._database.economise(nbytes)
+        """Let the engine hold no more than this of the database in memory; it is modest without being told."""
+        self._database.economise(min(nbytes, _CACHE))
 
     @property
     def ready(self) -> bool:

@@ -113,6 +113,7 @@ def test_compressed_bodies_are_read_also_chunked_and_without_a_length(
         (b"plain", "br", (415, "br")),
         (b"\xff\xff", "identity", (400, "")),
     ],
+    ids=["not packed", "cut off", "too many members", "unknown coding", "no protobuf"],
 )
 def test_a_bad_body_is_refused_with_its_reason(
     sender: Sender, store: Store, body: bytes, coding: str, expected: tuple[int, str]
