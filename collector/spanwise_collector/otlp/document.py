@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 from google.protobuf.message import Error as MessageError
@@ -38,6 +38,8 @@ Fields: TypeAlias = Mapping[str, tuple[str, Read]]  # JSON key: field of the mes
 # The official classes cannot write messages nested deeper than this.
 _DEEPEST: Final = 102
 _UINT32: Final = 2**32 - 1
+_PAIR: Final = 2  # keys of an attribute
+_SHORT: Final = 100  # characters of an attribute that is likely to come again
 # Keys that cannot be ignored: everything below them would be lost without a word.
 _MISNAMED: Final = {"resource_spans": "resourceSpans", "batches": "resourceSpans", "scope_spans": "scopeSpans"}
 
@@ -164,7 +166,7 @@ def _holder(build: Callable[..., Any], depth: int, findings: _Findings, fields: 
 
     def read_or_drop(item: Any, where: str) -> KeyValue | None:
         try:
-            pair: KeyValue = read_pair(item, where)
+            pair: KeyValue = _plain(item) or read_pair(item, where)
         except _TooDeep:
             findings.deep += 1
             return None
@@ -175,6 +177,27 @@ def _holder(build: Callable[..., Any], depth: int, findings: _Findings, fields: 
         "droppedAttributesCount": ("dropped_attributes_count", scalar.UINT32),
     }
     return _message(_counting(build), {**common, **fields})
+
+
+def _plain(item: Any) -> KeyValue | None:
+    """Nearly every attribute: exactly a key and one text or number; None leaves anything else to the slower readers."""
+    try:
+        key, value = item["key"], item["value"]
+        ((kind, inner),) = value.items()
+        if len(item) == _PAIR and type(key) is str and type(inner) is _PLAIN[kind]:  # a bool would count as an int
+            again = type(inner) is str and len(inner) < _SHORT  # not a number: 0.0 would come again as -0.0
+            return _pair_again(key, kind, inner) if again else _pair_of(key, kind, inner)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return None
+
+
+def _pair_of(key: str, kind: str, inner: Any) -> KeyValue:
+    member: dict[str, Any] = {_VALUES[kind][0]: int(inner) if kind == "intValue" else inner}
+    return KeyValue(key=key, value=AnyValue(**member))
+
+
+_pair_again = lru_cache(maxsize=8192)(_pair_of)
 
 
 def _counting(build: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,6 +251,7 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[int], Read]]]] = {
     "kvlistValue": ("kvlist_value", cache(_map)),
     "bytesValue": ("bytes_value", lambda _: scalar.base64_bytes),
 }
+_PLAIN: Final = {"stringValue": str, "intValue": str, "doubleValue": float}
 _ENTITIES: Final[Fields] = {
     "entityRefs": (
         "entity_refs",
