@@ -17,6 +17,7 @@ from spanwise_analyzer import command, settings
 from spanwise_analyzer.database import opened
 from spanwise_collector.interchange.destination import Destination, IntoStore, Nowhere
 from spanwise_collector.interchange.file import STANDARD
+from spanwise_collector.interchange.formats import NAMES
 from spanwise_collector.interchange.importing import imported
 from spanwise_collector.interchange.report import Report, document
 from spanwise_collector.interchange.sending import ToServer
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reports: list[Report] = []
     try:
         with _destination(asked) as destination:
-            reports.extend(_import(name, destination) for name in asked.file)
+            reports.extend(_import(name, destination) for name in _files(asked.file))
     except (DatabaseInUse, Overloaded, OSError) as error:
         taken = sum(report.spans for report in reports)
         return command.failed(parser, f"{error} (spans of files imported before: {taken})")
@@ -51,7 +52,13 @@ def _parser() -> ArgumentParser:
         "spanwise import",
         description="Read trace files into a running server or a database file; what is there already stays once.",
     )
-    parser.add_argument("file", nargs="+", metavar="FILE", help="OTLP JSON or protobuf, packed or not; - for stdin")
+    formats = "; ".join(NAMES)
+    parser.add_argument(
+        "file",
+        nargs="+",
+        metavar="FILE",
+        help=f"file, folder with files, or - for stdin; gzip, zstd or plain; told by its content: {formats}",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--url", default=_URL, help=f"OTLP/HTTP address of a running server (default {_URL})")
     where.add_argument("--db", type=Path, metavar="DATABASE", help="database file that no server has open")
@@ -90,6 +97,17 @@ def _import(name: str, destination: Destination) -> Report:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(name, total=_size(name), spans=0)
         return imported(name, destination, lambda at, spans: progress.update(task, completed=at, spans=spans))
+
+
+def _files(names: Sequence[str]) -> Iterator[str]:
+    """All files of folders, in order; what is hidden is left alone."""
+    for name in names:
+        path = Path(name)
+        if name == STANDARD or not path.is_dir():
+            yield name
+            continue
+        inside = (each for each in sorted(path.rglob("*")) if each.is_file())
+        yield from (str(each) for each in inside if not any(p.startswith(".") for p in each.relative_to(path).parts))
 
 
 def _size(name: str) -> int | None:

@@ -50,6 +50,8 @@ def _goes_on(lines: list[bytes]) -> bool:
     """Whether the second of two lines continues the document of the first: that is not closed, this opens none."""
     if len(lines) < _PAIR or lines[0].rstrip().endswith((b"}", b"]")):
         return False
+    if lines[0].strip() in (b"[", b"{"):
+        return True
     return not lines[1].startswith((b"{", b"["))
 
 

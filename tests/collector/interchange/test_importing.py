@@ -65,7 +65,7 @@ def test_a_file_imported_twice_shows_every_span_once(store: Store, otlp: Any, re
 
 def test_bad_lines_are_left_out_named_and_counted(store: Store, otlp: Any, read_in: Any) -> None:
     good = document(otlp.body(otlp.span("good")))
-    lines = [good, good[:50], b"hello", b'{"batches":[]}', document(otlp.body(otlp.span(trace="00" * 16))), good]
+    lines = [good, good[:50], b"hello", b'{"hello":[]}', document(otlp.body(otlp.span(trace="00" * 16))), good]
     report = read_in(store, b"\n".join(lines))
     assert (report.spans, report.faults, report.rejected_spans) == (2, 4, 1)
     assert {"line 2", "line 3", "line 4", "line 5"} == {fault.place for fault in report.shown}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from spanwise_collector.interchange.piece import Body
+from spanwise_collector.interchange.piece import Body, Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,18 @@ class Format:
     name: str
     fits: Callable[[bytes], bool]
     bodies: Callable[[bytes], Iterator[Body]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFormat:
+    """As ``Format``, for JSON that had to be parsed to be told; what cannot be read of it is a Fault."""
+
+    name: str
+    fits: Callable[[Any], bool]
+    bodies: Callable[[Any], Iterator[Body | Fault]]
+
+
+def keys(document: Any) -> frozenset[str]:
+    """The keys of an object, or of the first object of a list."""
+    first = document[0] if isinstance(document, list) and document else document
+    return frozenset(first) if isinstance(first, dict) else frozenset()

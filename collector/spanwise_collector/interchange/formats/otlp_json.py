@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from spanwise_collector.interchange.formats.format import Format
 from spanwise_collector.interchange.piece import JSON, Body
 
+_BEGINS: Final = re.compile(rb'\s*\{\s*("resourceSpans"|\}\s*$)')  # an empty request is one, too
+
 
 def _fits(body: bytes) -> bool:
-    # An empty request is one, too. In snake case it is none, but then the decoder says what is wrong with it.
-    return b'"resourceSpans"' in body or b'"resource_spans"' in body or body.split() in ([b"{}"], [b"{", b"}"])
+    return _BEGINS.match(body) is not None
 
 
 def _bodies(body: bytes) -> Iterator[Body]:
