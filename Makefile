@@ -27,6 +27,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 	$(BIN)/python docs/tree.py --check
 	$(BIN)/python docs/include.py --check
+	$(BIN)/python docs/dialects.py --check
 
 matrix: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.matrix $(ARGS)
@@ -38,6 +39,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python -m spanwise_analyzer.rules.book > docs/decision-guide.md
 	$(BIN)/python docs/tree.py
 	$(BIN)/python docs/include.py
+	$(BIN)/python docs/dialects.py
 
 clean:
 	rm -rf $(VENV) .matrix build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -22,6 +22,8 @@ class Oddity(StrEnum):
     OUTSIDE_PARENT = "outside-parent"
     CHUNK_IS_NOT_CONTENT = "chunk-is-not-content"
     IDLE_INFERRED = "idle-inferred"
+    WRITTEN_AT_END = "written-at-end"
+    LEFT_OPEN = "left-open"
 
     @property
     def text(self) -> str:
@@ -43,5 +45,7 @@ _TEXTS = {
     Oddity.REPORTED_TWICE: "another instrumentation reports the same call; counted once, with what both know",
     Oddity.OUTSIDE_PARENT: "runs wholly outside its parent; counted below the nearest ancestor that it touches",
     Oddity.CHUNK_IS_NOT_CONTENT: "its first event carries no content; waiting and generating cannot be told apart",
+    Oddity.WRITTEN_AT_END: "was written down when it ended and says how long it took; counted from its beginning",
+    Oddity.LEFT_OPEN: "is an event that was left open to the end of the run; counted until the next event",
     Oddity.IDLE_INFERRED: "a long pause after a final answer was taken for the user's time",
 }

@@ -9,6 +9,7 @@ from spanwise_analyzer import conversations
 from spanwise_analyzer.ledger import Problem
 from spanwise_analyzer.timeline import (
     adopt,
+    afterthought,
     background,
     carriers,
     clean,
@@ -33,6 +34,7 @@ def normalise(conversation_id: str, spans: Iterable[Span]) -> tuple[Tree, list[P
     forest = clean.forest(spans)
     steps = (
         parents.link,
+        afterthought.place,  # wants parents, and what comes after wants true ends
         unfinished.close,  # open spans end with their children, so links come first
         join.by_session,
         clocks.align,  # needs the pairs of the join, and the ends

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from spanwise import semconv as sc
 from spanwise_collector import dialect
-from spanwise_collector.otlp.decode import Mask
 from spanwise_collector.otlp.typed import ValueType
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -45,7 +44,10 @@ def _sources(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(source for name in names for source in (name, *dialect.ALIASES.get(name, ())))
 
 
-_EXTRA: Final = (*dialect.OPERATIONS, dialect.SESSION_ID, dialect.TRACELOOP_ENTITY, dialect.MODEL_NAME)
+_EXTRA: Final = (
+    *(*dialect.OPERATIONS, *dialect.AGENTIC),
+    *(dialect.SESSION_ID, dialect.TRACELOOP_ENTITY, dialect.MODEL_NAME, sc.GEN_AI_TOOL_CALL_ID),
+)
 _KEYS: Final = pa.array(
     sorted({key for names in (*_TEXTS.values(), *_INTEGERS.values()) for key in _sources(names)} | set(_EXTRA))
 )
@@ -57,6 +59,8 @@ _NO_BYTES: Final = pa.scalar(0, pa.int32())
 _NO_CODE: Final = pa.scalar(-1, pa.int32())
 _CALL: Final = pa.scalar(dialect.TOOL_CALL)
 _CHAT: Final = pa.scalar(sc.OPERATION_CHAT)
+_TOOL: Final = pa.scalar(sc.OPERATION_EXECUTE_TOOL)
+_TOOL_TYPE: Final = pa.scalar("tool")
 _MEANINGS: Final = {
     key: (pa.array(list(meanings)), pa.array(list(meanings.values()))) for key, meanings in dialect.OPERATIONS.items()
 }
@@ -101,15 +105,17 @@ class _Cells:
         return self.text.take(pa.array(picked, mask=absent))
 
 
-def hot(attributes: pa.ListArray, names: pa.StringArray, openinference: Mask) -> dict[str, pa.Array]:
-    """Typed columns from attribute lists (typed.py); ``openinference`` tells which spans' scope is one of its."""
+def hot(attributes: pa.ListArray, names: pa.StringArray, scopes: pa.StringArray) -> dict[str, pa.Array]:
+    """Typed columns from attribute lists (typed.py), names and names of scopes, one a span."""
     cells = _cells(attributes)
     columns = {name: cells.texts(_sources(keys)) for name, keys in _TEXTS.items()}
     columns |= {name: cells.integers(_sources(keys)) for name, keys in _INTEGERS.items()}
-    _fill(columns, "conversation_id", _sessions(cells, openinference))
-    for meant in _operations(cells):
+    _fill(columns, "conversation_id", _sessions(cells, scopes))
+    _fill_mcp(columns, names, pc.starts_with(scopes, dialect.OPENLLMETRY_MCP_SCOPE))
+    for meant in _operations(cells, columns):
         _fill(columns, "operation", meant)
     _fill(columns, "tool", _called(columns, names))
+    _fill(columns, "tool", _observed(cells, names))
     _fill(columns, "tool", _entities(cells))
     _fill(columns, "step", _in_names(names, dialect.STEP_IN_NAME))
     return columns
@@ -132,17 +138,36 @@ def _fill(columns: dict[str, pa.Array], name: str, found: pa.Array | None) -> No
         columns[name] = pc.coalesce(columns[name], found)
 
 
-def _sessions(cells: _Cells, openinference: Mask) -> pa.StringArray | None:
-    ours = openinference | (cells.pick([dialect.OPENINFERENCE_KIND]) >= 0)
+def _sessions(cells: _Cells, scopes: pa.StringArray) -> pa.StringArray | None:
+    openinference = pc.starts_with(scopes, dialect.OPENINFERENCE_SCOPE).to_numpy(zero_copy_only=False)
+    ours = openinference | (cells.pick(dialect.AGENTIC) >= 0)
     return pc.if_else(pa.array(ours), cells.texts([dialect.SESSION_ID]), _NO_TEXT) if ours.any() else None
 
 
-def _operations(cells: _Cells) -> Iterator[pa.StringArray | None]:
+def _fill_mcp(columns: dict[str, pa.Array], names: pa.StringArray, where: pa.BooleanArray) -> None:
+    """OpenLLMetry tells the method, and the tool, in the name only."""
+    if not pc.any(where).as_py():
+        return
+    called = _in_names(names, dialect.CALL_IN_NAME, where)
+    if called is not None:
+        _fill(columns, "mcp_method", pc.if_else(pc.is_valid(called), _CALL, _NO_TEXT))
+        _fill(columns, "tool", called)
+    _fill(columns, "mcp_method", _in_names(names, dialect.METHOD_IN_NAME, where))
+
+
+def _operations(cells: _Cells, columns: Mapping[str, pa.Array]) -> Iterator[pa.StringArray | None]:
     for key, (words, meant) in _MEANINGS.items():
-        texts = cells.texts([key])
+        texts = columns["mcp_method"] if key == sc.MCP_METHOD_NAME else cells.texts([key])
         yield None if texts.null_count == len(texts) else meant.take(pc.index_in(texts, value_set=words))
     article = (cells.pick([dialect.MODEL_NAME]) >= 0) & (cells.pick([dialect.OPENINFERENCE_KIND]) < 0)
     yield pc.if_else(pa.array(article), _CHAT, _NO_TEXT) if article.any() else None
+    named = (cells.pick([sc.GEN_AI_TOOL_CALL_ID]) >= 0) & (cells.pick([sc.GEN_AI_TOOL_NAME]) >= 0)
+    yield pc.if_else(pa.array(named), _TOOL, _NO_TEXT) if named.any() else None
+
+
+def _observed(cells: _Cells, names: pa.StringArray) -> pa.StringArray | None:
+    types = cells.texts([dialect.LANGFUSE_TYPE])
+    return None if types.null_count == len(types) else pc.if_else(pc.equal(types, _TOOL_TYPE), names, _NO_TEXT)
 
 
 def _called(columns: Mapping[str, pa.Array], names: pa.StringArray) -> pa.StringArray | None:
@@ -154,7 +179,7 @@ def _entities(cells: _Cells) -> pa.StringArray | None:
     kinds = cells.texts([dialect.TRACELOOP_KIND])
     if kinds.null_count == len(kinds):
         return None
-    return pc.if_else(pc.equal(kinds, "tool"), cells.texts([dialect.TRACELOOP_ENTITY]), _NO_TEXT)
+    return pc.if_else(pc.equal(kinds, _TOOL_TYPE), cells.texts([dialect.TRACELOOP_ENTITY]), _NO_TEXT)
 
 
 def _in_names(names: pa.StringArray, pattern: str, where: pa.BooleanArray | None = None) -> pa.StringArray | None:

@@ -8,9 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from spanwise_collector.dialect import OPENINFERENCE_SCOPE
 from spanwise_collector.otlp import value
 from spanwise_collector.otlp.columns import Origin, flatten
 from spanwise_collector.otlp.decode import Parcel
@@ -36,8 +34,7 @@ def rowset(parcels: Sequence[Parcel]) -> Rowset:
     """The rows of these requests."""
     flat = flatten(parcels)
     scopes = _labels(flat.scopes, _scope).take(pa.array(flat.scope_of))
-    openinference = pc.starts_with(scopes, OPENINFERENCE_SCOPE).to_numpy(zero_copy_only=False)
-    columns = flat.columns | hot(flat.columns["attributes"], flat.columns["name"], openinference)
+    columns = flat.columns | hot(flat.columns["attributes"], flat.columns["name"], scopes)
     columns["service"] = _labels(flat.resources, _service).take(pa.array(flat.resource_of))
     spans = pa.table(columns)
     return Rowset(

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import grpc
 import hypothesis
-import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -67,7 +67,7 @@ def read_whole(body: bytes, read: Decode, limits: SpanLimits) -> str:
     found = rows(flat)
     for row in found:
         ours(row)
-    hot(flat.columns["attributes"], flat.columns["name"], np.zeros(len(found), dtype=np.bool_))
+    hot(flat.columns["attributes"], flat.columns["name"], pa.array([""] * len(found)))
     assert parcel.spans == len(found)
     return f"{kind} {'cut' if parcel.cuts else 'rejected' if parcel.rejected else 'whole'}"
 

@@ -59,7 +59,10 @@ def _tags(attributes: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _jaeger(name: str, span: str, at: tuple[int, int], parent: str, attributes: dict[str, Any]) -> dict[str, Any]:
     references = [{"refType": "CHILD_OF", "traceID": TRACE, "spanID": parent}] if parent else []
-    kind: dict[str, Any] = {"span.kind": "client" if parent else "internal", "otel.status_code": "ERROR" if parent else ""}
+    kind: dict[str, Any] = {
+        "span.kind": "client" if parent else "internal",
+        "otel.status_code": "ERROR" if parent else "",
+    }
     start, duration = at
     return {
         "traceID": TRACE,
@@ -75,7 +78,7 @@ def _jaeger(name: str, span: str, at: tuple[int, int], parent: str, attributes: 
     }
 
 
-_JAEGER_TRACE: Final = {
+_JAEGER_TRACE: Final[dict[str, Any]] = {
     "traceID": TRACE,
     "spans": [
         _jaeger("chat m-1", CHILD, (CHILD_NS, 10**9), ROOT, ATTRIBUTES),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,17 +31,28 @@ _KEYS = [
     *_NAMES.values(),
     *(source for name in _NAMES.values() for source in dialect.ALIASES.get(name, ())),
     *dialect.OPERATIONS,
+    *dialect.AGENTIC,
     dialect.SESSION_ID,
     dialect.TRACELOOP_ENTITY,
     dialect.MODEL_NAME,
+    sc.GEN_AI_TOOL_CALL_ID,
 ]
 _VALUES = st.sampled_from(
-    ["", "c-1", "12", "1.5", "LLM", "TOOL", "CHAIN", "tool", "tools/call", "chat", 7, 0, -3, 2.0, 2.5, None]
+    [
+        *("", "c-1", "12", "1.5", "chat", "tools/call", "tool", 7, 0, -3, 2.0, 2.5, None),
+        *("llm", "generation", "ai.toolCall", "LLM", "TOOL", "CHAIN"),
+    ]
 )
+_SCOPES = ["", dialect.OPENLLMETRY_MCP_SCOPE, "openinference.instrumentation.openai"]
+_SPAN_NAMES = [
+    *("work", "agent.step.lookup", "MCP send tools/call get", "tools/call get", "tools/list"),
+    *("get.tool", "a/b.mcp"),
+]
 _SPANS = st.lists(
     st.tuples(
-        st.sampled_from(["work", "agent.step.lookup", "MCP send tools/call get", "tools/call get", "tools/list"]),
+        st.sampled_from(_SPAN_NAMES),
         st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=6),
+        st.sampled_from(_SCOPES),
     ),
     min_size=1,
     max_size=4,
@@ -60,15 +71,15 @@ def _set(target: Any, found: Any) -> None:
             target.SetInParent()
 
 
-def _columns(spans: list[tuple[str, dict[str, Any]]]) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
+def _columns(spans: list[tuple[str, dict[str, Any], str]]) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
     request = ExportTraceServiceRequest()
     scope = request.resource_spans.add().scope_spans.add()
-    for name, attributes in spans:
+    for name, attributes, _ in spans:
         message = scope.spans.add(trace_id=b"\x01" * 16, span_id=b"\x02" * 8, name=name)
         for key, found in attributes.items():
             _set(message.attributes.add(key=key).value, found)
     columns = flatten([decode(request.SerializeToString())]).columns
-    found = hot(columns["attributes"], columns["name"], np.zeros(len(spans), dtype=np.bool_))
+    found = hot(columns["attributes"], columns["name"], pa.array([each for _, _, each in spans]))
     read_back = [value.attributes(entries) for entries in columns["attributes"].to_pylist()]
     return {name: column.to_pylist() for name, column in found.items()}, read_back
 
@@ -79,8 +90,8 @@ def _text(found: Any) -> str | None:
     return None if found in (None, "") else str(found)
 
 
-def _canonical(name: str, attributes: dict[str, Any], column: str) -> Any:
-    found = dialect.canonical(attributes, name)
+def _canonical(name: str, attributes: dict[str, Any], scope: str, column: str) -> Any:
+    found = dialect.canonical(attributes, name, scope)
     if column.endswith("_tokens"):
         span = Span("", "", "", name, 0, 0, attributes=found)
         number = span.integer(_NAMES[column])
@@ -91,10 +102,11 @@ def _canonical(name: str, attributes: dict[str, Any], column: str) -> Any:
 
 @settings(max_examples=100, deadline=None)
 @given(_SPANS)
-def test_columns_mean_what_the_canonical_attributes_mean(spans: list[tuple[str, dict[str, Any]]]) -> None:
+def test_columns_mean_what_the_canonical_attributes_mean(spans: list[tuple[str, dict[str, Any], str]]) -> None:
     columns, read_back = _columns(spans)
     for column in _NAMES:
-        expected = [_canonical(name, found, column) for (name, _), found in zip(spans, read_back, strict=True)]
+        pairs = zip(spans, read_back, strict=True)
+        expected = [_canonical(name, found, scope, column) for (name, _, scope), found in pairs]
         assert expected == columns[column], column
 
 
@@ -111,12 +123,12 @@ def test_columns_mean_what_the_canonical_attributes_mean(spans: list[tuple[str, 
 def test_a_session_is_a_conversation_only_on_openinference_spans(
     attributes: dict[str, str], expected: str | None
 ) -> None:
-    columns, _ = _columns([("work", attributes)])
+    columns, _ = _columns([("work", attributes, "")])
     assert [expected] == columns["conversation_id"]
     assert expected == dialect.canonical(attributes, "work").get(sc.GEN_AI_CONVERSATION_ID)
 
 
 def test_counts_sent_as_text_or_whole_floats_are_counts_and_nothing_else_is() -> None:
     sent = ["2366", 2366.0, 2366, "2.5", 2.5, float("nan"), "many", 1e30]
-    columns, _ = _columns([("chat", {"gen_ai.usage.input_tokens": count}) for count in sent])
+    columns, _ = _columns([("chat", {"gen_ai.usage.input_tokens": count}, "") for count in sent])
     assert columns["input_tokens"] == [2366, 2366, 2366, None, None, None, None, None]
