@@ -67,6 +67,15 @@ def test_a_gap_that_is_the_long_pole_is_named_first_without_a_claim() -> None:
     assert finding is not None
     assert (finding.kind, finding.saving, finding.stage) == (SavingKind.NONE, None, Stage.AGENT_OVERHEAD)
     assert [(each.span, each.ns) for each in finding.evidence] == [(*keys("turn"), 2_000_000_000)]
+    assert "nothing instrumented ran" in finding.evidence[0].what
+    assert "model's client" not in finding.evidence[0].what
+
+
+def test_where_no_model_call_is_traced_the_models_client_is_what_to_instrument() -> None:
+    finding = found("instrument-the-gap", [turn(3000), function("t", 0, 500)])
+    assert finding is not None
+    assert "inside 'turn' of" in finding.evidence[0].what
+    assert "instrument the model's client first" in finding.evidence[0].what
 
 
 def test_a_gap_that_is_not_the_long_pole_is_left_to_the_shares() -> None:
@@ -87,6 +96,8 @@ def test_an_opaque_server_as_long_pole_asks_for_instrumentation() -> None:
     finding = found("instrument-the-gap", spans)
     assert finding is not None
     assert finding.stage is Stage.MCP_OPAQUE
+    assert finding.evidence[0].what.startswith("the MCP server ")
+    assert finding.evidence[0].what.endswith(" is not instrumented")
 
 
 def codes(spans: list[Span]) -> list[str]:
