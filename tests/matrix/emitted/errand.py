@@ -68,8 +68,9 @@ class Tool:
 
 
 async def errand(tracer: Tracer, conversation: str) -> None:
-    """Run both turns."""
+    """Run both turns; what it needs is loaded before the first, as in a program that has been up for a while."""
     from openai import AsyncOpenAI
+    from tests.matrix.beside import tools as _loaded  # noqa: F401
 
     async with AsyncOpenAI(max_retries=0) as client, AsyncExitStack() as stack:
         with tracer.turn(conversation):

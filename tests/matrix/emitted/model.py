@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -29,6 +30,9 @@ def deploy(url: str) -> str:
         return f"{url}/{json.load(answer)['id']}/v1"
 
 
+_USED = re.compile(rb'"usage": ?{"(?:prompt|input)_tokens": ?(\d+)(?:[^{}]*"(?:completion|output)_tokens": ?(\d+))?')
+
+
 class Logging:
     """An ASGI application that notes each request to the one inside it."""
 
@@ -41,8 +45,14 @@ class Logging:
         if kind not in {"completions", "responses", "embeddings"}:
             await self._inner(scope, receive, send)
             return
-        with noted(kind):
-            await self._inner(scope, receive, send)
+        with noted(kind) as say:
+
+            async def sending(message: Any) -> None:
+                if used := _USED.search(message.get("body", b"")):
+                    say(*(int(found or 0) for found in used.groups()))
+                await send(message)
+
+            await self._inner(scope, receive, sending)
 
 
 if __name__ == "__main__":

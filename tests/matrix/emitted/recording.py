@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[3]
 HOME = ROOT / ".matrix" / "recorded"
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
 # Resource attributes that tell of the machine or change with every run.
-_OURS_ALONE = re.compile(r"^(host|process|os|container|k8s)\.|^service\.instance\.id$|^deployment\.")
-_PATHS = re.compile(r"(/[\w.@+-]+)+/(?=[\w.@+-]+\.(py|js|mjs|ts)\b)|(/[\w.@+-]+)+/bin/")
+_MACHINE = re.compile(r"^(host|process|os|container|k8s)\.|^service\.(instance\.id|version)$")
+_PATHS = re.compile(r"(?<![\w.:/])(/[\w.@+-]+)+/")
 
 
 def keep(name: str, way: Way, requests: list[bytes], book: Path) -> Path:
@@ -43,7 +43,7 @@ def _line(request: bytes) -> str:
     found = MessageToDict(ExportTraceServiceRequest.FromString(request), use_integers_for_enums=True)
     for part in found.get("resourceSpans", ()):
         resource = part.get("resource", {})
-        resource["attributes"] = [pair for pair in resource.get("attributes", ()) if not _OURS_ALONE.match(pair["key"])]
+        resource["attributes"] = [pair for pair in resource.get("attributes", ()) if not _MACHINE.match(pair["key"])]
     return json.dumps(_clean(found), ensure_ascii=False)
 
 

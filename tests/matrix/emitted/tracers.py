@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -99,7 +100,8 @@ def _official(service: str) -> None:  # noqa: ARG001 - the provider has it
 
 def _openllmetry(service: str) -> None:
     sdk: Any = importlib.import_module("traceloop.sdk").Traceloop
-    sdk.init(app_name=service, exporter=OTLPSpanExporter(), telemetry_enabled=False)
+    with redirect_stdout(sys.stderr):  # it prints a line, which a server over stdio must not
+        sdk.init(app_name=service, exporter=OTLPSpanExporter(), telemetry_enabled=False)
 
 
 @contextmanager
