@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -80,7 +81,7 @@ def _surroundings() -> dict[str, str]:
     """The environment without settings that would change what is traced, and without another Python's paths."""
     foreign = ("OTEL_", "SPANWISE_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    return {**kept, "SPANWISE_RAISE": "1"}
+    return {**kept, "SPANWISE_RAISE": "1", "MATRIX_PYTHON": sys.executable}
 
 
 def counted(suite: str, report: Element, took: float) -> Result:

@@ -1,4 +1,4 @@
-"""The HTTP face of the local model: deployments, and the two APIs below each."""
+"""The HTTP face of the local model: deployments, and the APIs below each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from spanwise_demo.model import chat, responses
+from spanwise_demo.model import chat, embeddings, responses
 from spanwise_demo.model.answer import Answer
 from spanwise_demo.model.ask import Ask
 from spanwise_demo.model.deployment import Admission, Deployment, Fault, Settings
@@ -50,7 +50,13 @@ class Service:
         """``POST /{id}/v1/responses``."""
         return await self._serve(request, responses, responses.events)
 
-    async def _serve(self, request: Request, api: ModuleType, stream: Callable[[Answer], Iterable[Timed]]) -> Response:
+    async def embed(self, request: Request) -> Response:
+        """``POST /{id}/v1/embeddings``."""
+        return await self._serve(request, embeddings)
+
+    async def _serve(
+        self, request: Request, api: ModuleType, stream: Callable[[Answer], Iterable[Timed]] | None = None
+    ) -> Response:
         came_ns = time.monotonic_ns()
         deployment = self.deployments.get(request.path_params["id"])
         if deployment is None:
@@ -63,7 +69,7 @@ class Service:
         except (KeyError, TypeError, ValueError) as error:
             return _refused(400, f"malformed request: {error!r}")
         answer = _answer(ask, deployment.admit(ask))
-        if ask.stream:
+        if stream is not None and ask.stream:
             return StreamingResponse(_paced(stream(answer), answer, came_ns), media_type="text/event-stream")
         await _until(came_ns + answer.admission.pace.at(output_tokens(answer.reply)))
         return JSONResponse(api.whole(answer), headers=_headers(came_ns))
@@ -77,6 +83,7 @@ def service() -> Starlette:
             Route("/deployments", face.create, methods=["POST"]),
             Route("/{id}/v1/chat/completions", face.chat, methods=["POST"]),
             Route("/{id}/v1/responses", face.respond, methods=["POST"]),
+            Route("/{id}/v1/embeddings", face.embed, methods=["POST"]),
         ]
     )
 

@@ -20,7 +20,7 @@ def works(neighbour: str, arm: str) -> Mapping[str, Any]:
     """Sessions with a server over each transport, by name."""
     return {
         "mcp-stdio": _Session(partial(_stdio, neighbour, arm)),
-        "mcp-http": _Session(partial(_http, os.environ["MCP_URL"])),
+        "mcp-http": _Session(partial(over_http, os.environ["MCP_URL"])),
     }
 
 
@@ -47,7 +47,8 @@ def _stdio(neighbour: str, arm: str) -> Any:
     return connect(parameters, lambda: stdio_client(parameters))
 
 
-def _http(url: str) -> Any:
+def over_http(url: str) -> Any:
+    """A session with a server over streamable HTTP, by the newest means of this SDK."""
     ways: Any = streamable_http  # the older name is gone from 2.x, the newer one came with 1.24
     open_http = getattr(ways, "streamable_http_client", None) or ways.streamablehttp_client
     return connect(url, lambda: open_http(url))
