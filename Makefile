@@ -28,6 +28,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/python docs/tree.py --check
 	$(BIN)/python docs/include.py --check
 	$(BIN)/python docs/dialects.py --check
+	$(BIN)/python -m tests.dialects --check
 
 matrix: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.matrix $(ARGS)
@@ -40,6 +41,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/tree.py
 	$(BIN)/python docs/include.py
 	$(BIN)/python docs/dialects.py
+	$(BIN)/python -m tests.dialects
 
 clean:
 	rm -rf $(VENV) .matrix build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -154,11 +154,13 @@ def _said(answer: Any) -> dict[str, Any]:
     message = answer.choices[0].message
     said: dict[str, Any] = {"role": "assistant", "content": message.content}
     if message.tool_calls:
-        said["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}}
-            for call in message.tool_calls
-        ]
+        said["tool_calls"] = [_wanted(call) for call in message.tool_calls]
     return said
+
+
+def _wanted(call: Any) -> dict[str, Any]:
+    function = {"name": call.function.name, "arguments": call.function.arguments}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def main(names: str, conversation: str) -> None:

@@ -7,9 +7,10 @@ import re
 from typing import Any
 from urllib.request import Request, urlopen
 
+from tests.matrix.emitted.logbook import noted
+
 from spanwise_demo.listen import listen
 from spanwise_demo.model.service import service
-from tests.matrix.emitted.logbook import noted
 
 FIRST_TOKEN_MS = 120
 TOKEN_MS = 4

@@ -65,7 +65,7 @@ def _switch_on(*places: tuple[str, str]) -> None:
 
 
 @contextmanager
-def _plain_turn(conversation: str) -> Iterator[None]:  # noqa: ARG001 - it has no place for it
+def _plain_turn(conversation: str) -> Iterator[None]:
     with trace.get_tracer("program").start_as_current_span("answer a question"):
         yield
 
@@ -94,7 +94,7 @@ def _our_tool(function: Function) -> Function:
     return spanwise.tool(function)
 
 
-def _official(service: str) -> None:  # noqa: ARG001 - the provider has it
+def _official(service: str) -> None:
     _switch_on(("opentelemetry.instrumentation.genai.openai", "OpenAIInstrumentor"))
 
 
@@ -125,7 +125,7 @@ def _openllmetry_tool(function: Function) -> Function:
     return decorators.tool(name=function.__name__)(function)  # type: ignore[no-any-return]
 
 
-def _openinference(service: str) -> None:  # noqa: ARG001 - the provider has it
+def _openinference(service: str) -> None:
     _switch_on(
         ("openinference.instrumentation.openai", "OpenAIInstrumentor"),
         ("openinference.instrumentation.mcp", "MCPInstrumentor"),
@@ -160,7 +160,7 @@ def _logfire(service: str) -> None:
 
 
 @contextmanager
-def _logfire_turn(conversation: str) -> Iterator[None]:  # noqa: ARG001 - it has no place for it
+def _logfire_turn(conversation: str) -> Iterator[None]:
     logfire: Any = importlib.import_module("logfire")
     with logfire.span("answer a question"):
         yield
@@ -178,7 +178,7 @@ def _openlit(service: str) -> None:
 
 
 @contextmanager
-def _openlit_turn(conversation: str) -> Iterator[None]:  # noqa: ARG001 - it has no place for it
+def _openlit_turn(conversation: str) -> Iterator[None]:
     openlit: Any = importlib.import_module("openlit")
     with openlit.start_trace(name="answer a question"):
         yield
@@ -214,9 +214,7 @@ ALL: Mapping[str, Tracer] = {
     "ours": Tracer(("spanwise",), _ours, _our_turn, _our_tool),
     "native": Tracer(("mcp",), _nothing, _plain_turn),
     "official": Tracer(("opentelemetry-instrumentation-genai-openai",), _official, _plain_turn),
-    "openllmetry": Tracer(
-        ("traceloop-sdk",), _openllmetry, _openllmetry_turn, _openllmetry_tool, own_provider=True
-    ),
+    "openllmetry": Tracer(("traceloop-sdk",), _openllmetry, _openllmetry_turn, _openllmetry_tool, own_provider=True),
     "openinference": Tracer(
         ("openinference-instrumentation-openai", "openinference-instrumentation-mcp"),
         _openinference,
