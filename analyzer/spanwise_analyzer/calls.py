@@ -65,7 +65,7 @@ class ModelCalls:
         path = [node]
         while path[-1] not in self._splits:
             own = _first_content_ns(path[-1])
-            nested = [node for node in self._nested.get(path[-1], ()) if Oddity.WRITTEN_AT_END not in node.flags]
+            nested = self._nested.get(path[-1], ())
             if own is not None or len(nested) != 1:
                 self._splits[path[-1]] = own
             else:

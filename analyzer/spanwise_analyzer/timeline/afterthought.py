@@ -41,20 +41,17 @@ def place(forest: Forest) -> None:
 
 
 def _stretch(forest: Forest, log: Node) -> None:
-    """The log begins as long before it as it says, and stands below the span that opened the stream."""
+    """The span that opened the stream lasts to its log; a log without one begins as long before it as it says."""
     took = log.record.number(_TOOK)
     if took is None or not 0 < took < _LONGEST_S:
         return
-    log.start_ns = max(0, log.end_ns - round(took * 1e9))
     forest.note(log, Oddity.WRITTEN_AT_END)
-    opener = max(
-        (node for node in forest.nodes.values() if _opened(node, log)),
-        key=lambda node: (node.start_ns, node.key),
-        default=None,
-    )
-    if opener is not None:
+    opened = (node for node in forest.nodes.values() if _opened(node, log))
+    opener = max(opened, key=lambda node: (node.start_ns, node.key), default=None)
+    if opener is None:
+        log.start_ns = max(0, log.end_ns - round(took * 1e9))
+    else:
         opener.end_ns = max(opener.end_ns, log.end_ns)
-        log.parent = opener
 
 
 def _opened(node: Node, log: Node) -> bool:
