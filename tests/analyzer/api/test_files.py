@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,6 +159,8 @@ def test_the_page_can_be_followed(filled: Any, run: Run, tmp_path: Path, monkeyp
     monkeypatch.setenv("SPANWISE_URL", filled.addresses["api"])
     run("export", "--output", "seed.jsonl")
     run("import", "--db", "spanwise.duckdb", "seed.jsonl")
+    (tmp_path / "old-traces").mkdir()
+    shutil.copy("seed.jsonl", "old-traces")
     for line in shown("sh").splitlines():
         words, _, stdin = line.replace("http://127.0.0.1:4318", filled.addresses["otlp_http"]).partition(" < ")
         found = run(*shlex.split(words)[1:], stdin=Path(stdin) if stdin else None)

@@ -67,7 +67,7 @@ def read_whole(body: bytes, read: Decode, limits: SpanLimits) -> str:
     found = rows(flat)
     for row in found:
         ours(row)
-    hot(flat.columns["attributes"], flat.columns["name"], pa.array([""] * len(found)))
+    hot(flat.columns["attributes"], flat.columns["name"], pa.array([""] * len(found), pa.string()))
     assert parcel.spans == len(found)
     return f"{kind} {'cut' if parcel.cuts else 'rejected' if parcel.rejected else 'whole'}"
 

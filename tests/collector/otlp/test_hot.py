@@ -79,7 +79,7 @@ def _columns(spans: list[tuple[str, dict[str, Any], str]]) -> tuple[dict[str, li
         for key, found in attributes.items():
             _set(message.attributes.add(key=key).value, found)
     columns = flatten([decode(request.SerializeToString())]).columns
-    found = hot(columns["attributes"], columns["name"], pa.array([each for _, _, each in spans]))
+    found = hot(columns["attributes"], columns["name"], pa.array([each for _, _, each in spans], pa.string()))
     read_back = [value.attributes(entries) for entries in columns["attributes"].to_pylist()]
     return {name: column.to_pylist() for name, column in found.items()}, read_back
 
