@@ -24,11 +24,19 @@ _STEP = 8  # batches
 _PAUSE_S = 0.25
 _DUTY = 4  # a background round of t seconds is followed by 4 t of rest, so that ingest keeps most of the machine
 
+_NEAR = 64  # batches; as many are accounted for while somebody waits
+_NEAR_S = 10.0
+_FAR_S = 0.1  # under more load than can be accounted for, an answer that lacks the newest is better than none
+
 log = logging.getLogger(__name__)
 
 
 class Books:
-    """Ledgers computed once and stored; a read computes what is stale first, so it never answers from the past."""
+    """Ledgers computed once and stored.
+
+    A read of one conversation computes it first if it is stale. One of many waits until all are up to date, but where
+    spans come faster than they can be accounted for it answers without the newest: ``behind`` says how far.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -36,6 +44,9 @@ class Books:
         self._round = threading.Lock()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._closing = threading.Event()
+        self._wanted = threading.Event()
+        self._progress = threading.Condition()
+        self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._keep, name="spanwise-books", daemon=True)
 
     def start(self) -> None:
@@ -45,13 +56,20 @@ class Books:
     def close(self) -> None:
         """Stop the background work; idempotent."""
         self._closing.set()
+        self._wanted.set()
+        with self._progress:
+            self._progress.notify_all()
         if self._thread.is_alive():
             self._thread.join()
 
     def reader(self) -> Reader:
-        """A reader of the calling thread, after all conversations have been brought up to date."""
+        """A reader of the calling thread, after all conversations have been brought up to date, or after the wait."""
         self.refresh()
         return self.store.reader()
+
+    def behind(self) -> int:
+        """How many committed batches are not accounted for."""
+        return max(0, self.store.reader().seq() - self._seen)
 
     def answer(self, conversation_id: str) -> bytes | None:
         """The API's answer as JSON, from all spans committed by now; None if no such conversation is known."""
@@ -82,10 +100,25 @@ class Books:
         return self._seen
 
     def refresh(self) -> None:
-        """Compute every conversation touched since the last round; at once if nothing was."""
+        """Have every conversation computed that was touched since the last round; at once if nothing was."""
         target = self.store.reader().seq()
         if self._seen >= target:
             return
+        if self._thread.is_alive():
+            self._await(target)
+        else:
+            self._round_up(target)
+
+    def _await(self, target: int) -> None:
+        patience_s = _NEAR_S if target - self._seen <= _NEAR else _FAR_S
+        with self._progress:
+            self._failure = None
+            self._wanted.set()
+            self._progress.wait_for(lambda: self._seen >= target or self._failure or self._closing.is_set(), patience_s)
+            if self._failure:
+                raise self._failure
+
+    def _round_up(self, target: int) -> None:
         with self._round:
             if self._seen < target:
                 self._catch_up(self.store.reader(), target)
@@ -96,7 +129,12 @@ class Books:
             upto = min(self._seen + _STEP, target)
             if not self._stepped(reader, upto, target):
                 return
+            self._advance(upto)
+
+    def _advance(self, upto: int) -> None:
+        with self._progress:
             self._seen = upto
+            self._progress.notify_all()
 
     def _stepped(self, reader: Reader, upto: int, target: int) -> bool:
         """Whether every conversation that the batches up to this one touched is accounted for; not at the end."""
@@ -156,13 +194,21 @@ class Books:
 
     def _keep(self) -> None:
         rest = 0.0
-        while not self._closing.wait(_PAUSE_S + rest):
+        while not self._closing.is_set():
+            self._wanted.wait(_PAUSE_S + rest)
+            self._wanted.clear()
             began = time.monotonic()
             try:
-                self.refresh()
-            except Exception:
+                self._round_up(self.store.reader().seq())
+            except Exception as error:
                 log.exception("the ledgers could not be brought up to date")
+                self._fail(error)
             rest = _DUTY * (time.monotonic() - began)
+
+    def _fail(self, error: Exception) -> None:
+        with self._progress:
+            self._failure = error
+            self._progress.notify_all()
 
 
 def compute(reader: Reader, conversation_id: str, *, seq: int) -> LedgerRow | None:

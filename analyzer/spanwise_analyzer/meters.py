@@ -90,6 +90,8 @@ class Meters(Collector):
         most = load.limits
         yield GaugeMetricFamily("spanwise_queue_capacity_bytes", "Bytes that may wait.", most.queue_bytes)
         yield GaugeMetricFamily("spanwise_queue_capacity_spans", "Spans that may wait.", most.queue_spans)
+        behind = self._books.behind()
+        yield GaugeMetricFamily("spanwise_unaccounted_batches", "Commits that wait for accounts.", behind)
 
     def _database(self) -> Iterator[Metric]:
         commits = self._books.store.commits()
