@@ -31,6 +31,8 @@ Ask: TypeAlias = Callable[[], str]  # the path of one question
 
 _SPANS: Final = 512
 _FEW: Final = 64
+_BEHIND: Final = "spanwise_unaccounted_batches "
+_PAUSE_S: Final = 0.2
 _CONVERSATIONS: Final = 1000  # among which questions are drawn
 _HOUR: Final = "since=2023-11-14T22:00:00Z&until=2023-11-14T23:00:00Z"
 _TIMEOUT_S: Final = 3600.0
@@ -52,6 +54,8 @@ def main() -> None:
 
 def _measured(bound: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
+    while _behind(bound["api"]):
+        time.sleep(_PAUSE_S)
     listed = json.loads(_get(bound["api"], f"/api/v1/conversations?limit={_CONVERSATIONS}"))
     drained = time.perf_counter() - start
     questions = _questions([row["conversation_id"] for row in listed["conversations"]])
@@ -67,6 +71,11 @@ def _measured(bound: dict[str, Any], options: argparse.Namespace) -> dict[str, A
         "alone_ms": alone,
         f"while_{options.rate}_spans_per_s_arrive_ms": busy,
     }
+
+
+def _behind(url: str) -> bool:
+    metrics = _get(url, "/metrics").decode().splitlines()
+    return any(line.startswith(_BEHIND) and float(line.split()[1]) > 0 for line in metrics)
 
 
 def _questions(conversations: Sequence[str]) -> dict[str, Ask]:
